@@ -1,7 +1,7 @@
 // Starts the app, and fetches what its worker is made of.
 //
 // Everything that the page will ever load is loaded here, once: from beside the page, or, in dormer.html, out of blocks in it
-// (`xtask/src/one_file.rs`). There, traces may be in it, too, with a report and a view (`core/src/output/enclosed.rs`): they are
+// (`xtask/src/one_file.rs`). There, traces may be in it, too, with a report and a view (`core/src/output/embedded.rs`): they are
 // opened as if they were dropped.
 // The app finds the rest in
 //

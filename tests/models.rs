@@ -1,6 +1,6 @@
 //! How much of the GPU time of real traces has plausible FLOPs and bytes from the built-in models.
 
-use dormer_core::assess::Judged;
+use dormer_core::assess::Evaluation;
 use dormer_core::hardware;
 use dormer_core::profile::Profile;
 use dormer_core::profile::operations::Operation;
@@ -37,8 +37,8 @@ fn models_count_nearly_all_time() {
         let report = report(&profile);
         let mut shares = Shares::default();
         let all = report.operations(&profile);
-        for (operation, judged) in all.filter(|(operation, _)| !operation.is_unattributed()) {
-            add(&mut shares, &profile, operation, judged);
+        for (operation, evaluation) in all.filter(|(operation, _)| !operation.is_unattributed()) {
+            add(&mut shares, &profile, operation, evaluation);
         }
         let percent = |part: i64| part as f64 * 100.0 / shares.all as f64;
         let (counted, too_fast) = (percent(shares.counted), percent(shares.too_fast));
@@ -54,7 +54,7 @@ fn models_count_nearly_all_time() {
     assert!(low.is_empty(), "{low:?}");
 }
 
-fn add(shares: &mut Shares, profile: &Profile, operation: &Operation, judged: &Judged) {
+fn add(shares: &mut Shares, profile: &Profile, operation: &Operation, evaluation: &Evaluation) {
     let is_copy = operation.work().all(|id| {
         let work = profile.gpu.get(id);
         let category = work.map(|work| profile.trace.events.category(work.event));
@@ -64,13 +64,15 @@ fn add(shares: &mut Shares, profile: &Profile, operation: &Operation, judged: &J
         return;
     }
     shares.all += operation.kernel_ns;
-    let has_bytes = judged
+    let has_bytes = evaluation
         .work
         .and_then(|work| work.bytes)
         .is_some_and(|bytes| bytes > 0.0);
-    let percent = judged.achieved.map(|achieved| achieved.percent_of_roofline);
+    let percent = evaluation
+        .achieved
+        .map(|achieved| achieved.percent_of_roofline);
     match has_bytes {
-        true if judged.is_anomaly => {
+        true if evaluation.is_anomaly => {
             shares.too_fast += operation.kernel_ns;
             eprintln!(
                 "  {:.0} % of the roof: {}, {} ns",

@@ -141,14 +141,16 @@ fn figures(profile: &Profile) -> Vec<String> {
     let report = report_on(profile, gpu.cloned());
     let mut figures: Vec<String> = report
         .operations(profile)
-        .map(|(operation, judged)| {
-            let percent = judged.achieved.map(|achieved| achieved.percent_of_roofline);
+        .map(|(operation, evaluation)| {
+            let percent = evaluation
+                .achieved
+                .map(|achieved| achieved.percent_of_roofline);
             let (name, uid, n) = (
                 operation.name(profile),
                 operation.uid(),
                 operation.n_calls(),
             );
-            format!("{uid} {name} × {n}: {:?}, {percent:?} %", judged.work)
+            format!("{uid} {name} × {n}: {:?}, {percent:?} %", evaluation.work)
         })
         .collect();
     figures.sort();

@@ -55,8 +55,8 @@ fn holds_to_its_times(report: &Report) {
         .map(|one| one.finding.impact.map_or(-1, |impact| impact.mid_ns))
         .collect();
     assert!(mids.is_sorted_by(|one, next| one >= next), "{mids:?}");
-    let roofs = report.judged.iter().filter_map(|one| one.achieved);
-    for achieved in roofs {
+    let rooflines = report.evaluations.iter().filter_map(|one| one.achieved);
+    for achieved in rooflines {
         assert!(achieved.percent_of_roofline <= 100.0, "{achieved:?}");
     }
     let all = report.analyses.findings.ranked.iter();

@@ -13,10 +13,10 @@ use dormer_core::report::Report;
 use dormer_core::report::overview::{Overview, SplitKind};
 
 use crate::args::CompareArgs;
-use crate::enclosed::{self, Enclose, Enclosed};
+use crate::embedded::{self, Embed, Embedded};
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, after, choices, input, output, report, table, verdict, window};
+use crate::{Failure, after, checks, choices, input, output, report, table, window};
 
 /// Operations named in the summary.
 const TOP: usize = 8;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     if output::wants_page(&args.format) {
-        enclosed::check(&args.analysis, gpus)?;
+        embedded::check(&args.analysis, gpus)?;
     }
     if [&args.reference, &args.target]
         .iter()
@@ -67,11 +67,11 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     let traces = [(&*names[0], overviews[0]), (&*names[1], overviews[1])];
     let gaps = || input.comparison().gaps.ranked.iter();
     let found = gaps().map(|gap| (gap.priority, gap.title.as_str()));
-    let verdict = verdict::of(&args.check, &traces, found);
+    let verdict = checks::of(&args.check, &traces, found);
     let is_seen = out.is_terminal() && !matches!(destination, Destination::Printed(_));
     if !is_seen {
         for (name, overview) in traces {
-            verdict::warn(name, overview);
+            checks::warn(name, overview);
         }
     }
     let archive = || match args.redact.redact {
@@ -130,7 +130,7 @@ fn page(args: &CompareArgs, input: &Input, folder: &Path, out: &mut Out) -> Resu
         ),
         (&args.target, input.target.profile, "target.json.gz"),
     ];
-    let traces = traces.map(|(path, profile, redacted_name)| Enclose {
+    let traces = traces.map(|(path, profile, redacted_name)| Embed {
         path,
         profile,
         redacted_name,
@@ -139,10 +139,10 @@ fn page(args: &CompareArgs, input: &Input, folder: &Path, out: &mut Out) -> Resu
     let is_chosen = args.whole || is_part;
     let part = is_chosen.then(|| window::shown(input.target.profile));
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
-    let page = Enclosed {
+    let page = Embedded {
         traces: &traces,
         report: input.comparison().illustrated(),
-        view: enclosed::view("compare", &args.analysis, gpus, part.flatten()),
+        view: embedded::view("compare", &args.analysis, gpus, part.flatten()),
         is_redacted: args.redact.redact,
     };
     page.write(folder, out)
@@ -173,7 +173,7 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
         )?;
     }
     if let Some(work) = &input.comparison().work {
-        writeln!(out, "{}", work.said())?;
+        writeln!(out, "{}", work.sentence())?;
     }
     let [a, b] = names.each_ref().map(|name| format!(">{name}"));
     let heads = ["GPU timeline", &a, &b, ">difference"];
@@ -214,7 +214,7 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
     let ranked = &comparison.gaps.ranked;
     let rows = ranked.iter().take(TOP_GAPS).map(|gap| {
         let saves = gap.saving.map_or("savings unknown".to_owned(), |saving| {
-            let up_to = if saving.roof_ns.is_none() {
+            let up_to = if saving.roofline_ns.is_none() {
                 "up to "
             } else {
                 ""
@@ -298,7 +298,7 @@ fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
         .zip(&comparison.waste)
         .map(|(number, waste): (u32, _)| {
             let title = table::printable(&waste.title.replace('`', ""));
-            let saves = format!("saves {}", comparison.worth_of(waste));
+            let saves = format!("saves {}", comparison.savings_of(waste));
             [number.to_string(), saves, title]
         });
     table::section(out, [">", "", "time both traces lose"], rows)

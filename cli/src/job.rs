@@ -9,8 +9,8 @@ use std::io::{self, Write};
 
 use dormer_core::base::format;
 use dormer_core::import::ENDINGS_IN_WORDS;
+use dormer_core::job::files::{Excluded, ExclusionReason, JobFiles};
 use dormer_core::job::overview::JobOverview;
-use dormer_core::job::world::{SetApart, Why, World};
 use dormer_core::job::{Job, NetworkFigures};
 use dormer_core::output::{archive, export};
 
@@ -42,18 +42,18 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     for (file, read) in reading::read(&files) {
         match read {
             Ok(digest) => digests.push(digest),
-            Err(why) => unreadable.push(SetApart {
+            Err(why) => unreadable.push(Excluded {
                 file,
-                why: Why::Unreadable(why),
+                why: ExclusionReason::Unreadable(why),
             }),
         }
     }
-    let mut world = World::new(digests);
-    world.set_apart.extend(unreadable);
-    let n_windows = world.windows.len();
-    let mut windows = world.windows.into_iter();
+    let mut job_files = JobFiles::new(digests);
+    job_files.excluded.extend(unreadable);
+    let n_windows = job_files.windows.len();
+    let mut windows = job_files.windows.into_iter();
     let Some(window) = windows.next() else {
-        complain_of(&world.set_apart);
+        complain_of(&job_files.excluded);
         let reason = match files.is_empty() {
             true => format!("no file is called like {ENDINGS_IN_WORDS}"),
             false => "none of the files is a rank of a job; dormer report reads a single trace"
@@ -65,9 +65,9 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let figures = NetworkFigures {
         between_hosts_gbps: args.network_gbps,
     };
-    let outputs = export::job::Input::new(&job, &world.set_apart).with_network(figures);
+    let outputs = export::job::Input::new(&job, &job_files.excluded).with_network(figures);
     if let Destination::Printed(path) = destination {
-        complain_of(&world.set_apart);
+        complain_of(&job_files.excluded);
         if let Some(path) = &args.perfetto {
             perfetto::write(path, &job, &files)?;
         }
@@ -91,9 +91,9 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
 }
 
 /// Reports what was excluded, if the summary does not.
-fn complain_of(set_apart: &[SetApart]) {
-    for apart in set_apart {
-        stdout::complain(&format!("{}: {}", apart.file.name, apart.why));
+fn complain_of(excluded: &[Excluded]) {
+    for one in excluded {
+        stdout::complain(&format!("{}: {}", one.file.name, one.why));
     }
 }
 
@@ -125,7 +125,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
     let bound = bound.filter(|_| n_more > 0).into_iter();
     let cards = cards.chain(bound.map(|card| (card, overview.cards.len())));
     let cards = cards.map(|(card, number)| {
-        let saves = match card.worth.as_str() {
+        let saves = match card.savings.as_str() {
             "" => "-",
             saves => saves,
         };

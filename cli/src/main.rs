@@ -29,9 +29,10 @@ mod args;
 #[cfg(feature = "parquet")]
 mod arrow;
 mod captures;
+mod checks;
 mod choices;
 mod compare;
-mod enclosed;
+mod embedded;
 #[cfg(feature = "parquet")]
 mod fleet;
 mod gpus;
@@ -49,7 +50,6 @@ mod table;
 #[cfg(feature = "parquet")]
 mod tables;
 mod tree;
-mod verdict;
 mod window;
 
 use std::io::{self, IsTerminal, Write};

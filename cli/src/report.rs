@@ -12,7 +12,7 @@ use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
 use dormer_core::profile::shapes::{EagerShapes, ShapeSources};
-use dormer_core::report::cards::{self, Worth};
+use dormer_core::report::cards::{self, Savings};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
 use dormer_core::report::{Report, ReportOptions};
@@ -22,10 +22,10 @@ use dormer_core::tables::Recorded;
 #[cfg(feature = "parquet")]
 use crate::args::PARQUET;
 use crate::args::{FINDINGS, ReportArgs};
-use crate::enclosed::{self, Enclose, Enclosed};
+use crate::embedded::{self, Embed, Embedded};
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, after, captures, choices, input, output, table, verdict, window};
+use crate::{Failure, after, captures, checks, choices, input, output, table, window};
 
 /// Operations and findings named in the summary.
 const TOP: usize = 5;
@@ -78,10 +78,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let (overview, findings) = (&report.overview, &report.analyses.findings.ranked);
     let found = findings.iter().map(|one| &one.finding);
     let found = found.map(|finding| (finding.priority, finding.title.as_str()));
-    let verdict = verdict::of(&args.check, &[(&name, overview)], found);
+    let verdict = checks::of(&args.check, &[(&name, overview)], found);
     let is_seen = out.is_terminal() && !matches!(destination, Destination::Printed(_));
     if !is_seen {
-        verdict::warn(&name, overview);
+        checks::warn(&name, overview);
     }
     let tables = of_tables.as_ref().unwrap_or(&report);
     let files = export::Input::new(profile, &report).with_tables_of(&chosen, tables);
@@ -131,8 +131,8 @@ fn check_page(args: &ReportArgs) -> Result<(), Failure> {
         (args.execution_trace.is_some(), "--execution-trace"),
     ];
     match more.into_iter().find(|(is_given, _)| *is_given) {
-        Some((_, option)) => Err(enclosed::not_taken(option)),
-        None => enclosed::check(&args.analysis, [None, args.gpu.as_ref()]),
+        Some((_, option)) => Err(embedded::not_taken(option)),
+        None => embedded::check(&args.analysis, [None, args.gpu.as_ref()]),
     }
 }
 
@@ -149,15 +149,15 @@ fn page(
         true => None,
         false => window::shown(chosen),
     };
-    let trace = Enclose {
+    let trace = Embed {
         path: &args.trace,
         profile: chosen,
         redacted_name: "redacted.json.gz",
     };
-    let page = Enclosed {
+    let page = Embedded {
         traces: &[trace],
         report: files.illustrated(),
-        view: enclosed::view("", &args.analysis, [None, args.gpu.as_ref()], part),
+        view: embedded::view("", &args.analysis, [None, args.gpu.as_ref()], part),
         is_redacted: args.redact.redact,
     };
     page.write(folder, out)
@@ -264,21 +264,21 @@ fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> 
 }
 
 fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
-    let worth = ranked
+    let savings = ranked
         .finding
         .impact
         .as_ref()
-        .map(|impact| Worth::new(report, impact));
+        .map(|impact| Savings::new(report, impact));
     let no_time = || match ranked.finding.memory_bytes {
         Some(bytes) => format!("{} of GPU memory", format::bytes(bytes)),
         None => "savings unknown".to_owned(),
     };
-    let saves = worth.map_or_else(no_time, |worth| {
-        let up_to = if worth.is_at_most { "up to " } else { "" };
-        let share = worth
+    let saves = savings.map_or_else(no_time, |savings| {
+        let up_to = if savings.is_at_most { "up to " } else { "" };
+        let share = savings
             .of_run
             .map_or(String::new(), |run| format!(" ({})", run.share));
-        format!("saves {up_to}{}{share}", worth.time)
+        format!("saves {up_to}{}{share}", savings.time)
     });
     [
         ranked.number.to_string(),

@@ -36,7 +36,7 @@
 //! | [`fleet`] | many traces: what changed between builds, where GPUs lose time, fleet summary |
 //! | [`output`] | what is written out: documents and their checker, JSON, workbooks, reproducers; redaction |
 //!
-//! A comparison takes two reports, each judged on its own GPU, so `compare` comes after `report`.
+//! A comparison takes two reports, each evaluated on its own GPU, so `compare` comes after `report`.
 //!
 //! Data flows one way: each stage takes the output of the stage before it and nothing else. The command line and the
 //! page are thin shells around these four calls:

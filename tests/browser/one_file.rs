@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use dormer_core::Profile;
 use dormer_core::output::document::html;
 use dormer_core::output::documents::Documents;
-use dormer_core::output::enclosed::{BLOCK_END, Parts, View, block_start};
+use dormer_core::output::embedded::{BLOCK_END, Parts, View, block_start};
 use dormer_core::output::redact::redact;
 use dormer_core::output::{export, kineto};
 use flate2::read::GzDecoder;

@@ -71,10 +71,10 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
         let n_without_roof: u64 = without_roof.split_once(' ').unwrap().0.parse().unwrap();
         let count = format!("{} operations", n_marks + n_without_roof);
         page.wait_says("[data-testid=count]", &count).await;
-        for roof in ["memory, peak 3.35 TB/s", "matrix BF16, peak 989 TFLOPS"] {
+        for roofline in ["memory, peak 3.35 TB/s", "matrix BF16, peak 989 TFLOPS"] {
             page.wait_for(&format!(
                 "$$('#roof text.name').some(name => name.textContent === {})",
-                json!(roof)
+                json!(roofline)
             ))
             .await;
         }

@@ -32,8 +32,8 @@ fn a_tiny_batched_product_with_the_wrong_kernel_is_first_and_wants_a_reproducer(
     );
     assert!(
         saving
-            .roof_ns
-            .is_some_and(|roof_ns| roof_ns >= saving.matching_ns)
+            .roofline_ns
+            .is_some_and(|roofline_ns| roofline_ns >= saving.matching_ns)
     );
 }
 

@@ -1,6 +1,6 @@
 //! Inputs that are not traces, and their error messages.
 
-use dormer_core::import::{Foreign, ImportErrorKind, import};
+use dormer_core::import::{ImportErrorKind, Unsupported, import};
 
 use super::check_rejected;
 use crate::support::container::gzip;
@@ -68,12 +68,12 @@ fn utf16_text() {
 /// Formats that are recognized by their first bytes but not supported.
 #[test]
 fn files_of_other_tools() {
-    use Foreign::*;
+    use Unsupported::*;
     let sqlite = |rest: &str| [b"SQLite format 3\0", &[0; 84][..], rest.as_bytes()].concat();
     let timeline = "[[-1, 0, 512, 4], [1700000000000000000, 1, 1024, 0]]";
     let execution = "{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": []}";
     #[rustfmt::skip]
-    let cases: [(Foreign, Vec<u8>); 15] = [
+    let cases: [(Unsupported, Vec<u8>); 15] = [
         (Zstd, b"\x28\xb5\x2f\xfd_____".to_vec()),
         (Xz, b"\xfd7zXZ\0____".to_vec()),
         (Bzip2, b"BZh91AY&SY".to_vec()),
@@ -90,12 +90,12 @@ fn files_of_other_tools() {
         (ExecutionTrace, execution.into()),
         (ExecutionTrace, execution.replace([' ', '\n'], "").into()),
     ];
-    for (foreign, bytes) in cases {
+    for (unsupported, bytes) in cases {
         let error = import(&bytes).unwrap_err();
-        assert_eq!(error.kind, ImportErrorKind::Foreign(foreign));
+        assert_eq!(error.kind, ImportErrorKind::Unsupported(unsupported));
         assert!(
             import(&gzip(&bytes)).unwrap_err().kind == error.kind,
-            "{foreign:?} in gzip"
+            "{unsupported:?} in gzip"
         );
     }
     // JSON that starts like an execution trace but is not one.
@@ -110,7 +110,7 @@ fn files_of_other_tools() {
 #[test]
 fn a_report_of_nsight_systems() {
     let kind = |bytes: &[u8], name: &str| import(bytes).unwrap_err().of_file(name).kind;
-    let report = ImportErrorKind::Foreign(Foreign::NsysReport);
+    let report = ImportErrorKind::Unsupported(Unsupported::NsysReport);
     assert_eq!(kind(b"\x0bQD\0\x01", "run/report1.nsys-rep"), report);
     assert_eq!(
         kind(b"\x0bQD\0\x01", "report1.json"),

@@ -143,16 +143,16 @@ fn a_real_trace_of_jax_gives_the_figures_of_the_reference() {
     assert_eq!(busy, [("0", 0, 889_028), ("7", 3_586_493, 3_586_493)]);
     let linked = profile.gpu.all().filter(|work| work.launched_by.is_some());
     assert_eq!(linked.count(), 78);
-    let convolutions = profile.operations().iter().zip(&report.judged);
+    let convolutions = profile.operations().iter().zip(&report.evaluations);
     let mut convolutions =
         convolutions.filter(|(one, _)| one.short_name(profile) == "xla::convolution");
-    let (operation, judged) = convolutions.next().unwrap();
+    let (operation, evaluation) = convolutions.next().unwrap();
     assert_eq!(
         (operation.calls.len(), operation.kernel_ns),
         (5, 1_458_753 + 81_079)
     );
     let flops = 2.0 * (5120.0 * 34.0 * 31.0 * 53.0) * (16.0 * 2.0 * 2.0);
-    assert!((judged.work.unwrap().flops / flops - 1.0).abs() < 1e-9);
+    assert!((evaluation.work.unwrap().flops / flops - 1.0).abs() < 1e-9);
     let findings = report.analyses.findings.ranked.iter();
     let about_pytorch = findings.filter(|one| one.finding.is_about_pytorch());
     assert_eq!(about_pytorch.count(), 0);

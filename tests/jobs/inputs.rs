@@ -7,7 +7,7 @@ use std::process::Command;
 use dormer_core::import::Importer;
 use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
-use dormer_core::job::world::World;
+use dormer_core::job::files::JobFiles;
 use dormer_core::output::export::Artifact;
 use dormer_core::profile::Profile;
 use serde_json::Value;
@@ -175,8 +175,8 @@ fn windows_and_groups_of_a_job_without_gpus_are_reported() {
     let Some(digests) = digests("gloo4") else {
         return;
     };
-    let world = World::new(digests.clone());
-    let windows = world.windows.iter();
+    let job_files = JobFiles::new(digests.clone());
+    let windows = job_files.windows.iter();
     let windows = windows.map(|window| (window.ranks.len(), window.steps));
     assert_eq!(
         windows.collect::<Vec<_>>(),

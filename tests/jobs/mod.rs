@@ -10,8 +10,8 @@ use std::path::Path;
 
 use dormer_core::import::import;
 use dormer_core::job::digest::SourceFile;
+use dormer_core::job::files::JobFiles;
 use dormer_core::job::overview::JobOverview;
-use dormer_core::job::world::World;
 use dormer_core::job::{Analysis, Digest, Job};
 use dormer_core::output::export::{self, Artifact, Source};
 use dormer_core::profile::Profile;
@@ -43,16 +43,16 @@ fn files(name: &str) -> Option<Vec<Artifact>> {
 }
 
 fn files_of(digests: Vec<Digest>) -> Vec<Artifact> {
-    let world = World::new(digests);
-    let window = world.windows.into_iter().next().unwrap();
+    let job_files = JobFiles::new(digests);
+    let window = job_files.windows.into_iter().next().unwrap();
     let job = Job::new(window);
-    export::job::Input::new(&job, &world.set_apart).artifacts()
+    export::job::Input::new(&job, &job_files.excluded).artifacts()
 }
 
 fn overview_of(digests: Vec<Digest>) -> JobOverview {
-    let world = World::new(digests);
-    let job = Job::new(world.windows.into_iter().next().unwrap());
-    JobOverview::new(&job, &Analysis::new(&job), &world.set_apart)
+    let job_files = JobFiles::new(digests);
+    let job = Job::new(job_files.windows.into_iter().next().unwrap());
+    JobOverview::new(&job, &Analysis::new(&job), &job_files.excluded)
 }
 
 /// The digests of a job's ranks; `None`, and the test is skipped, if its traces are missing.

@@ -33,8 +33,8 @@ fn the_work_of_a_decode_step_with_its_capture() {
         ("vllm::rocm_unquantized_gemm", &[32, 2880], 24, 8.36, 0.0446, 0.84),
     ];
     for (op, sizes, n, us, rate, percent) in expected {
-        let mut all = profile.operations().iter().zip(&report.judged);
-        let (operation, judged) = all
+        let mut all = profile.operations().iter().zip(&report.evaluations);
+        let (operation, evaluation) = all
             .find(|(one, _)| {
                 let second = one.dims(&profile).get(1);
                 let second = second.map(|dims| match dims {
@@ -46,9 +46,9 @@ fn the_work_of_a_decode_step_with_its_capture() {
             .unwrap_or_else(|| panic!("no {op} of {sizes:?}"));
         assert_eq!(operation.calls.len(), *n, "{op} {sizes:?}");
         let mean_us = operation.kernel_ns as f64 / 1e3 / *n as f64;
-        let bytes = judged.work.and_then(|work| work.bytes).unwrap();
+        let bytes = evaluation.work.and_then(|work| work.bytes).unwrap();
         let seen_rate = bytes / mean_us / 1e6;
-        let seen_percent = judged.achieved.unwrap().percent_of_roofline;
+        let seen_percent = evaluation.achieved.unwrap().percent_of_roofline;
         let seen = [mean_us, seen_rate, seen_percent];
         let all = [*us, *rate, *percent];
         let agree = seen
@@ -58,15 +58,15 @@ fn the_work_of_a_decode_step_with_its_capture() {
         assert!(agree, "{op} {sizes:?}: {seen:?} for {all:?}");
     }
     // The layers with sliding windows, half of all; the window is known from the confirmed model's sizes.
-    let mut all = profile.operations().iter().zip(&report.judged);
-    let (windowed, judged) = all.find(|(one, _)| one.sees_window).unwrap();
+    let mut all = profile.operations().iter().zip(&report.evaluations);
+    let (windowed, evaluation) = all.find(|(one, _)| one.sees_window).unwrap();
     let mean_us = windowed.kernel_ns as f64 / 1e3 / 12.0;
     assert!(
         windowed.calls.len() == 12 && is_near(mean_us, 13.48),
         "{mean_us}"
     );
-    assert_eq!(judged.work.unwrap().bytes, Some(8_912_896.0));
-    let percent = judged.achieved.unwrap().percent_of_roofline;
+    assert_eq!(evaluation.work.unwrap().bytes, Some(8_912_896.0));
+    let percent = evaluation.achieved.unwrap().percent_of_roofline;
     assert!((percent - 12.5).abs() < 0.1, "{percent}");
     // Weights and KV cache at memory bandwidth.
     let serving = report.overview.serving.as_ref().unwrap();

@@ -52,21 +52,22 @@ fn the_work_of_a_decode_step_without_a_capture() {
         let known = fact(serving, "Known work");
         assert!(known.contains("from config"), "{known}");
         assert!(known_percent(&profile) >= 90.0, "{known}");
-        for (role, n, us, tflops, tbps, roof) in expected {
-            let all = profile.operations().iter().zip(&report.judged);
+        for (role, n, us, tflops, tbps, roofline) in expected {
+            let all = profile.operations().iter().zip(&report.evaluations);
             let all = all.filter(|(one, _)| {
                 one.estimate
                     .as_ref()
                     .is_some_and(|known| known.role == role)
             });
-            let (mut calls, mut ns, mut flops, mut bytes, mut roofs) = (0, 0.0, 0.0, 0.0, 0.0);
-            for (one, judged) in all {
-                let work = judged.work.unwrap();
+            let (mut calls, mut ns, mut flops, mut bytes, mut rooflines) = (0, 0.0, 0.0, 0.0, 0.0);
+            for (one, evaluation) in all {
+                let work = evaluation.work.unwrap();
                 calls += one.calls.len();
                 ns += one.kernel_ns as f64;
                 flops += work.flops * one.calls.len() as f64;
                 bytes += work.bytes.unwrap() * one.calls.len() as f64;
-                roofs += judged.achieved.unwrap().percent_of_roofline * one.kernel_ns as f64;
+                rooflines +=
+                    evaluation.achieved.unwrap().percent_of_roofline * one.kernel_ns as f64;
             }
             assert_eq!(calls, n, "{role:?}");
             assert!(
@@ -79,7 +80,11 @@ fn the_work_of_a_decode_step_without_a_capture() {
                 "{role:?}: {} TB/s",
                 bytes / ns / 1e3
             );
-            assert!(is_near(roofs / ns, roof), "{role:?}: {} %", roofs / ns);
+            assert!(
+                is_near(rooflines / ns, roofline),
+                "{role:?}: {} %",
+                rooflines / ns
+            );
             assert!(
                 tflops.is_none_or(|one| is_near(flops / ns / 1e3, one)),
                 "{role:?}: {}",

@@ -2,7 +2,7 @@
 //!
 //! It opens by a double click, or inside a frame or a notebook. What the site's page fetches is embedded in compressed
 //! data blocks: a browser does not execute them, so no policy applies to them, and more can be appended to the file
-//! (`core/src/output/enclosed.rs`: traces). Its policy lists the hashes of the style and of the one script that runs,
+//! (`core/src/output/embedded.rs`: traces). Its policy lists the hashes of the style and of the one script that runs,
 //! and allows no requests at all.
 
 use std::fs;

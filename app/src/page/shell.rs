@@ -35,7 +35,7 @@ pub fn app() -> impl IntoView {
     provide_context(engine);
     engine.start();
     if browser::served_for().is_some() {
-        browser::say_bye_at_the_end();
+        browser::notify_on_close();
     }
     engine.listen_to_senders();
     look_for_copy(state);

@@ -1,7 +1,7 @@
 //! Reports and downloads.
 
 use dormer_core::base::format;
-use dormer_core::output::enclosed::View;
+use dormer_core::output::embedded::View;
 use serde::{Deserialize, Serialize};
 
 /// Asks for a report.
@@ -114,7 +114,7 @@ impl MadeArtifact {
 
 /// Asks for the parts around the traces in a self-contained file that includes the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EnclosedQuery {
+pub struct EmbedQuery {
     /// Whether names are replaced.
     pub is_redacted: bool,
     /// The view that it opens with.

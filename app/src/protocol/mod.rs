@@ -122,7 +122,7 @@ pub enum Reply {
     /// There was a trace among the files: it replaces the open one.
     Replaced(Box<Opened>),
     /// Nothing was added; the open trace is unchanged.
-    NotAdded(Vec<LeftOut>),
+    NotAdded(Vec<Rejected>),
     /// Progress of opening the reference.
     ReferenceProgress(Progress),
     ReferenceOpened(ReferenceOpened),

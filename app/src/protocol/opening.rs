@@ -96,17 +96,17 @@ impl Failure {
 
 /// A file that was not opened or added, although others may have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct Rejected {
     /// Its name; `None` if the sentence names the file.
     pub name: Option<String>,
     /// Why.
     pub failure: Failure,
 }
 
-impl LeftOut {
+impl Rejected {
     /// A file that cannot be analyzed.
-    pub fn new(name: String, failure: Failure) -> LeftOut {
-        LeftOut {
+    pub fn new(name: String, failure: Failure) -> Rejected {
+        Rejected {
             name: Some(name),
             failure,
         }
@@ -146,7 +146,7 @@ pub struct Opened {
     /// The reference and its file name, if both were opened together.
     pub reference: Option<(String, ReferenceOpened)>,
     /// Files that were opened with it and are not used.
-    pub left_out: Vec<LeftOut>,
+    pub rejected: Vec<Rejected>,
     /// Events in the file, with digit grouping.
     pub events: String,
     /// The selectable GPUs, in the table's order.

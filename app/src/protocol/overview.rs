@@ -1,7 +1,7 @@
 //! The Overview: the main result, what to do, the evidence.
 
 use dormer_core::NoGpu;
-use dormer_core::report::cards::{Asides, Worth};
+use dormer_core::report::cards::{Asides, Savings};
 use dormer_core::report::gap_chart::GapChart;
 use dormer_core::report::overview::{
     FamilyTime, Limit, Quality, ServingFacts, SplitPart, WorkTime,
@@ -133,7 +133,7 @@ pub struct Card {
     /// What to change in the kernel.
     pub kernel: String,
     /// What it saves; `None` if a trace cannot show it.
-    pub worth: Option<Worth>,
+    pub savings: Option<Savings>,
     /// What the savings are estimated from, or that they are not.
     pub basis: String,
     /// The amount of memory, if it is about memory and not about time.

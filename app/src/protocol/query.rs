@@ -4,7 +4,7 @@
 //! without an arm does not compile.
 
 use dormer_core::output::document::Document;
-use dormer_core::output::enclosed::Parts;
+use dormer_core::output::embedded::Parts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
@@ -88,6 +88,6 @@ queries! {
     ReproducerQuery -> Option<Reproducer>;
     ArtifactsQuery -> Vec<Offer>;
     ArtifactQuery -> Option<MadeArtifact>;
-    EnclosedQuery -> Parts;
+    EmbedQuery -> Parts;
     WrittenTraceQuery -> ();
 }

@@ -63,7 +63,7 @@ pub const FIELDS: &[SearchField] = &[
 
 /// How a number is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Than {
+pub enum Comparator {
     More,
     AtLeast,
     Less,
@@ -79,7 +79,7 @@ pub enum Test {
     /// The field's text contains this word, folded.
     Has(&'static SearchField, String),
     /// The field's number compares like this, with times in microseconds.
-    Compares(&'static SearchField, Than, f64),
+    Compares(&'static SearchField, Comparator, f64),
 }
 
 /// A term of a search.
@@ -151,19 +151,19 @@ impl Search {
             }
             return word();
         };
-        let than = match operator {
-            ">" => Than::More,
-            ">=" => Than::AtLeast,
-            "<" => Than::Less,
-            "<=" => Than::AtMost,
-            _ => Than::Is,
+        let comparator = match operator {
+            ">" => Comparator::More,
+            ">=" => Comparator::AtLeast,
+            "<" => Comparator::Less,
+            "<=" => Comparator::AtMost,
+            _ => Comparator::Is,
         };
         if value.is_empty() {
             return None;
         }
         if field.kind == FieldKind::Text {
-            return match than {
-                Than::Is => Some(Test::Has(field, fold(value))),
+            return match comparator {
+                Comparator::Is => Some(Test::Has(field, fold(value))),
                 _ => word(),
             };
         }
@@ -190,7 +190,7 @@ impl Search {
                 "\u{201c}{text}\u{201d} has no unit; \u{b5}s is assumed. Write {name}{operator}{value}ms for milliseconds."
             ));
         }
-        Some(Test::Compares(field, than, number * factor))
+        Some(Test::Compares(field, comparator, number * factor))
     }
 }
 
@@ -300,8 +300,8 @@ mod tests {
             let test = match term.test {
                 Test::Word(word) => word,
                 Test::Has(field, text) => format!("{} has {text}", field.names[0]),
-                Test::Compares(field, than, number) => {
-                    format!("{} {than:?} {number}", field.names[0])
+                Test::Compares(field, comparator, number) => {
+                    format!("{} {comparator:?} {number}", field.names[0])
                 }
             };
             format!("{not}{test}")

@@ -210,7 +210,7 @@ pub struct TreeChange {
     /// Number of search matches, or of places where both trees differ. Identical places count once.
     pub of: usize,
     /// A message: why there are no rows, or whether both trees differ.
-    pub says: String,
+    pub summary: String,
     /// The calls around all rows, outermost first, with their names.
     pub stack: Vec<(u32, String)>,
     /// Whether there are more calls that contain all others.

@@ -304,7 +304,7 @@ fn opened(
         file_name: String::new(),
         is_capture: !whole.has_gpu_events() && CaptureFile::is_capture(&whole.trace),
         reference: None,
-        left_out: Vec::new(),
+        rejected: Vec::new(),
         events: format::count(whole.trace.n_events_read),
         gpus: gpus(whole),
         detected: detected.map(|gpu| gpu.name.to_string()),

@@ -95,7 +95,7 @@ impl Traces {
                 bytes = content.filter(|_| !query.is_measured);
                 query.encoded(&made)
             }
-            AnyQuery::EnclosedQuery(query) => query.encoded(&self.enclosed(&query)),
+            AnyQuery::EmbedQuery(query) => query.encoded(&self.embedded(&query)),
             AnyQuery::WrittenTraceQuery(query) => {
                 bytes = self.written(query);
                 query.encoded(&())

@@ -192,9 +192,13 @@ pub(super) const EXTRA_COLUMNS: &[ExtraColumn] = &[
         unit: Unit::Text,
         source: ColumnSource::Instead("Roofline Bound"),
         cell: |table, row| {
-            let judged = table.judged(row).filter(|judged| !judged.is_over_link);
-            let roof = judged.and_then(|judged| judged.roof);
-            roof.map_or(Cell::Empty, |roof| Cell::Text(bound(roof.bound).to_owned()))
+            let evaluation = table
+                .evaluation(row)
+                .filter(|evaluation| !evaluation.is_over_link);
+            let roofline = evaluation.and_then(|evaluation| evaluation.roofline);
+            roofline.map_or(Cell::Empty, |roofline| {
+                Cell::Text(bound(roofline.bound).to_owned())
+            })
         },
     },
 ];

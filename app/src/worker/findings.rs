@@ -2,7 +2,7 @@
 
 use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
-use dormer_core::report::cards::{Light, Worth, asides, detail_heading, without_time};
+use dormer_core::report::cards::{Light, Savings, asides, detail_heading, without_time};
 use dormer_core::report::details::is_in_tree;
 use dormer_core::report::gap_chart::GapChart;
 use dormer_core::report::has_row;
@@ -63,7 +63,7 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         },
         model: finding.model.clone(),
         kernel: finding.kernel.clone(),
-        worth: impact.map(|impact| Worth::new(report, impact)),
+        savings: impact.map(|impact| Savings::new(report, impact)),
         basis: impact.map_or_else(
             || without_time(finding),
             |impact| impact.estimate.label().to_owned(),

@@ -1,12 +1,12 @@
 //! Incoming files, classified by content: runs, captures of their GPU graphs, and files that accompany both.
 
 use dormer_core::import::warning::WarningKind;
-use dormer_core::import::{ExecutionTrace, Foreign, Imported};
+use dormer_core::import::{ExecutionTrace, Imported, Unsupported};
 use dormer_core::perf::model_config::{self, ModelConfig};
 use dormer_core::profile::capture::{CaptureFile, Note, notes};
 use dormer_core::trace::Trace;
 
-use crate::protocol::{Failure, LeftOut};
+use crate::protocol::{Failure, Rejected};
 
 /// A file that was read.
 pub struct Incoming {
@@ -67,7 +67,7 @@ pub(super) struct Group {
     /// The model's sizes, with the name of the file.
     pub(super) config: Option<(String, ModelConfig)>,
     /// Files that cannot be read or are not used.
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) rejected: Vec<Rejected>,
 }
 
 impl Group {
@@ -88,7 +88,7 @@ impl Group {
                 Ok(Content::Execution(execution)) => group.executions.push((name, execution)),
                 Ok(Content::Config(Ok(config))) => group.config = Some((name, config)),
                 Ok(Content::Config(Err(why))) => group.leave_out(name, &why),
-                Err(failure) => group.left_out.push(LeftOut::new(name, failure)),
+                Err(failure) => group.rejected.push(Rejected::new(name, failure)),
             }
         }
         if group.captures.is_empty() {
@@ -121,7 +121,7 @@ impl Group {
             let runs = self.runs.iter_mut();
             let joined = runs.map(|(_, run)| execution.add_to(run).n_joined);
             match (joined.sum::<usize>(), self.runs.is_empty()) {
-                (0, true) => self.leave_out(name, Foreign::ExecutionTrace.label()),
+                (0, true) => self.leave_out(name, Unsupported::ExecutionTrace.label()),
                 (0, false) => self.leave_out(name, ExecutionTrace::OF_ANOTHER_RUN),
                 _ => {}
             }
@@ -145,8 +145,8 @@ impl Group {
             self.runs.push(self.captures.remove(at));
             return Ok(self);
         }
-        Err(match (self.captures.len(), self.left_out.pop()) {
-            (0, Some(left_out)) => left_out.failure,
+        Err(match (self.captures.len(), self.rejected.pop()) {
+            (0, Some(rejected)) => rejected.failure,
             (0, None) => Failure::new("no file was given"),
             _ => Failure::new(why),
         })
@@ -162,15 +162,15 @@ impl Group {
 
     /// Records why a file is not used.
     pub(super) fn leave_out(&mut self, name: String, sentence: &str) {
-        self.left_out
-            .push(LeftOut::new(name, Failure::new(sentence)));
+        self.rejected
+            .push(Rejected::new(name, Failure::new(sentence)));
     }
 }
 
-impl LeftOut {
+impl Rejected {
     /// Captures that are not merged, and why, in sentences that name them.
-    pub(super) fn captures(why: &str) -> LeftOut {
-        LeftOut {
+    pub(super) fn captures(why: &str) -> Rejected {
+        Rejected {
             name: None,
             failure: Failure::new(why.trim_end_matches('.')),
         }

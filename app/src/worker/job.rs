@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 
 use dormer_core::job::Analysis;
+use dormer_core::job::alignment::moments;
 use dormer_core::job::bandwidth::BandwidthChart;
 use dormer_core::job::digest::SourceFile;
-use dormer_core::job::moment::moments;
+use dormer_core::job::files::{Excluded, ExclusionReason, JobFiles, Window};
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::strip::StepStrip;
-use dormer_core::job::world::{SetApart, Why, Window, World};
 use dormer_core::job::{Digest, Job, NetworkFigures, digests, one_rank};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -81,14 +81,14 @@ pub(super) fn select_named_ranks(files: &mut [Incoming]) -> bool {
 
 /// The job that this worker holds.
 #[derive(Default)]
-struct Whole {
+struct LoadedJob {
     /// All digest files, in the order of arrival.
     digests: Vec<Vec<u8>>,
     open: Option<(Job, Analysis)>,
 }
 
 thread_local! {
-    static JOB: RefCell<Whole> = RefCell::default();
+    static JOB: RefCell<LoadedJob> = RefCell::default();
 }
 
 /// Combines digests with those that came before, and sends what is shown of the job.
@@ -128,14 +128,14 @@ fn opened(digests: &[Vec<u8>], request: JobRequest) -> Option<(JobOpened, (Job, 
     let read = digests
         .iter()
         .filter_map(|bytes| Digest::from_file(bytes)?.ok());
-    let World {
+    let JobFiles {
         mut windows,
-        mut set_apart,
-    } = World::new(read.collect());
+        mut excluded,
+    } = JobFiles::new(read.collect());
     let unreadable = request.unreadable.into_iter();
-    set_apart.extend(unreadable.map(|(name, bytes, why)| SetApart {
+    excluded.extend(unreadable.map(|(name, bytes, why)| Excluded {
         file: SourceFile { name, bytes },
-        why: Why::Unreadable(why),
+        why: ExclusionReason::Unreadable(why),
     }));
     let names = windows.iter().map(name_of).collect();
     let at = (request.window as usize).min(windows.len().checked_sub(1)?);
@@ -145,7 +145,7 @@ fn opened(digests: &[Vec<u8>], request: JobRequest) -> Option<(JobOpened, (Job, 
     };
     let analysis = Analysis::with(&job, figures);
     let opened = JobOpened {
-        overview: JobOverview::new(&job, &analysis, &set_apart),
+        overview: JobOverview::new(&job, &analysis, &excluded),
         bandwidth: BandwidthChart::new(&job, &analysis),
         moments: moments(&job),
         windows: names,

@@ -7,7 +7,7 @@ use super::columns::extra_columns;
 use super::names::short_name;
 use super::table::Table;
 use crate::protocol::FAMILY;
-use crate::protocol::search::{Search, SearchField, Term, Test, Than, fold};
+use crate::protocol::search::{Comparator, Search, SearchField, Term, Test, fold};
 
 /// A search of a table.
 pub(super) struct Matcher {
@@ -81,10 +81,10 @@ impl Matcher {
                 let is_token = *label == FAMILY && table.family(row).token() == text;
                 (has || is_token) != term.is_not
             }
-            (Test::Compares(_, than, value), Place::Column(label)) => {
+            (Test::Compares(_, comparator, value), Place::Column(label)) => {
                 let known = in_us(table, row, label);
                 // An unknown value matches neither a condition nor its negation.
-                known.is_some_and(|known| compares(known, *than, *value) != term.is_not)
+                known.is_some_and(|known| compares(known, *comparator, *value) != term.is_not)
             }
             _ => false,
         })
@@ -100,13 +100,13 @@ fn in_us(table: &Table, row: usize, label: &str) -> Option<f64> {
     Some(number(&table.cell(row, label)?)? * factor)
 }
 
-fn compares(known: f64, than: Than, value: f64) -> bool {
-    match than {
-        Than::More => known > value,
-        Than::AtLeast => known >= value,
-        Than::Less => known < value,
-        Than::AtMost => known <= value,
-        Than::Is => (known - value).abs() <= 1e-9 * value.abs().max(1.0),
+fn compares(known: f64, comparator: Comparator, value: f64) -> bool {
+    match comparator {
+        Comparator::More => known > value,
+        Comparator::AtLeast => known >= value,
+        Comparator::Less => known < value,
+        Comparator::AtMost => known <= value,
+        Comparator::Is => (known - value).abs() <= 1e-9 * value.abs().max(1.0),
     }
 }
 

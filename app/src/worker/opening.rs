@@ -10,7 +10,7 @@ use super::analysis::configured;
 use super::incoming::{Group, Incoming, NO_REPLAYS};
 use super::{Analysis, Traces};
 use crate::protocol::{
-    Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, RemoveCapture, TOO_MANY,
+    Choice, Failure, FileNames, Opened, OpeningStep, Rejected, RemoveCapture, TOO_MANY,
 };
 
 /// Why captures alone are not a trace.
@@ -33,7 +33,7 @@ pub enum Added {
     /// One of them was a trace, which is open instead.
     Replaced(Box<Opened>),
     /// Nothing has changed.
-    Refused(Vec<LeftOut>),
+    Refused(Vec<Rejected>),
 }
 
 impl Analysis {
@@ -81,7 +81,7 @@ impl Traces {
         // Captures are only reported as unused if neither trace needs them.
         let other = reference.as_ref().map(|(_, (_, why))| why.is_some());
         if let Some(why) = why.filter(|_| other != Some(false)) {
-            group.left_out.push(LeftOut::captures(&why));
+            group.rejected.push(Rejected::captures(&why));
         }
         on_event(OpeningEvent::Step(OpeningStep::Reporting));
         let config = group.config.take();
@@ -91,7 +91,7 @@ impl Traces {
             true => configured(profile, config.as_ref()),
             false => profile,
         };
-        let is_alone = reference.is_none() && captures.is_empty() && group.left_out.is_empty();
+        let is_alone = reference.is_none() && captures.is_empty() && group.rejected.is_empty();
         let mut first = |opened: Opened| {
             let file_name = name.clone();
             on_event(OpeningEvent::First(Box::new(Opened {
@@ -120,7 +120,7 @@ impl Traces {
         traces.keep(captures);
         let opened = Opened {
             reference,
-            left_out: group.left_out,
+            rejected: group.rejected,
             ..traces.opened()
         };
         Ok((traces, opened))
@@ -147,7 +147,7 @@ impl Traces {
                     *self = traces;
                     Added::Replaced(Box::new(opened))
                 }
-                Err(failure) => Added::Refused(vec![LeftOut {
+                Err(failure) => Added::Refused(vec![Rejected {
                     name: None,
                     failure,
                 }]),
@@ -155,7 +155,7 @@ impl Traces {
         }
         let captures = group.files();
         let config = group.config.take();
-        let mut left_out = group.left_out;
+        let mut rejected = group.rejected;
         let mut is_used = config.is_some();
         if let Some((_, config)) = config {
             self.config = Some(Arc::new(config));
@@ -167,15 +167,15 @@ impl Traces {
                     is_used = true;
                     self.keep(captures);
                 }
-                Err(why) => left_out.push(LeftOut::captures(&why)),
+                Err(why) => rejected.push(Rejected::captures(&why)),
             }
         }
         match is_used {
             true => Added::Merged(Box::new(Opened {
-                left_out,
+                rejected,
                 ..self.opened()
             })),
-            false => Added::Refused(left_out),
+            false => Added::Refused(rejected),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The operations on the roofline of the chosen GPU, as the page draws them.
 
-use dormer_core::assess::Judged;
+use dormer_core::assess::Evaluation;
 use dormer_core::base::format;
 use dormer_core::base::interval::sum;
 use dormer_core::base::sort::Arrange;
@@ -32,13 +32,13 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     let Some(gpu) = report.options.gpu.as_deref() else {
         return missing(Missing::Gpu);
     };
-    let Some(roof) = charts::roofline(profile, report) else {
+    let Some(roofline) = charts::roofline(profile, report) else {
         return missing(Missing::Work);
     };
     // As everywhere, relative to the time in which anything runs, including communication.
     let all_ns = report.overview.busy_ns.unwrap_or(0);
     let share = |ns: i64| 100.0 * ns as f64 / all_ns.max(1) as f64;
-    let drawn = roof.marks;
+    let drawn = roofline.marks;
     let time = |of: &dyn Fn(&charts::Mark) -> bool| {
         let those = drawn.iter().filter(|one| of(one));
         share(sum(those.map(|one| one.operation.kernel_ns)))
@@ -64,8 +64,8 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
         left_out: left_out(profile, report, share),
         without_roofline: without_roofline(profile, report),
         marks: marks.collect(),
-        memory: Some(roof.memory),
-        ceilings: roof.ceilings,
+        memory: Some(roofline.memory),
+        ceilings: roofline.ceilings,
     }
 }
 
@@ -73,13 +73,15 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
 fn counted<'a>(
     profile: &'a Profile,
     report: &'a Report,
-) -> impl Iterator<Item = (&'a Operation, &'a Judged)> {
-    profile.operations().iter().zip(&report.judged)
+) -> impl Iterator<Item = (&'a Operation, &'a Evaluation)> {
+    profile.operations().iter().zip(&report.evaluations)
 }
 
 fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) -> Mark {
     let charts::Mark {
-        operation, judged, ..
+        operation,
+        evaluation,
+        ..
     } = drawn;
     let text = |label: &str, value: String| (label.to_owned(), value);
     let number = |label, value: Option<f64>, unit| {
@@ -89,19 +91,19 @@ fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) 
     };
     let time = format::time_ns(operation.kernel_ns);
     let time = format!("{time} · {}", format::percent(percent));
-    let share = judged
+    let share = evaluation
         .achieved
         .map(|of| format::percent(of.percent_of_roofline));
-    let intensity = judged.work.and_then(|work| work.flops_per_byte());
+    let intensity = evaluation.work.and_then(|work| work.flops_per_byte());
     let figures = [
         Some(text("GPU time", time)),
         Some(text("Calls", format::count(operation.n_calls()))),
         share.map(|share| text("% roofline", share)),
-        judged
-            .roof
-            .map(|roof| text("Bound by", bound(roof.bound).to_owned())),
-        number("Compute", judged.tflops_per_s, "TFLOPS/s"),
-        number("Memory", judged.tb_per_s, "TB/s"),
+        evaluation
+            .roofline
+            .map(|roofline| text("Bound by", bound(roofline.bound).to_owned())),
+        number("Compute", evaluation.tflops_per_s, "TFLOPS/s"),
+        number("Memory", evaluation.tb_per_s, "TB/s"),
         number("Intensity", intensity, "FLOPS/Byte"),
     ];
     Mark {
@@ -112,7 +114,7 @@ fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) 
         spot: drawn.spot,
         percent,
         figures: figures.into_iter().flatten().collect(),
-        note: note(judged, &report.options),
+        note: note(evaluation, &report.options),
     }
 }
 
@@ -139,7 +141,7 @@ fn families(drawn: &[charts::Mark], share: impl Fn(i64) -> f64) -> Vec<FamilyTim
 
 /// A note on operations without a roofline, if there are any.
 fn without_roofline(profile: &Profile, report: &Report) -> Option<String> {
-    let copies = counted(profile, report).filter(|(_, judged)| judged.is_over_link);
+    let copies = counted(profile, report).filter(|(_, evaluation)| evaluation.is_over_link);
     let n_link_copies = copies.count();
     let families = report.overview.families.iter();
     let mut of_it = families.filter(|time| time.family == Family::Communication && time.ns > 0);
@@ -161,10 +163,12 @@ fn without_roofline(profile: &Profile, report: &Report) -> Option<String> {
 
 /// A note on what is not drawn, and its share of the time.
 fn left_out(profile: &Profile, report: &Report, share: impl Fn(i64) -> f64) -> Option<String> {
-    let is_left_out = |judged: &Judged| !judged.is_over_link && charts::spot(judged).is_none();
+    let is_left_out =
+        |evaluation: &Evaluation| !evaluation.is_over_link && charts::spot(evaluation).is_none();
     let mut ns = 0;
     let mut names: Vec<String> = Vec::new();
-    for (operation, _) in counted(profile, report).filter(|(_, judged)| is_left_out(judged)) {
+    for (operation, _) in counted(profile, report).filter(|(_, evaluation)| is_left_out(evaluation))
+    {
         ns = sum([ns, operation.kernel_ns]);
         let name = format::kernel_name(operation.short_name(profile));
         let name = format::middle_ellipsis(&name, 60);
@@ -215,7 +219,7 @@ mod tests {
         let [product, fill] = &chart.marks[..] else {
             panic!("{:?}", chart.marks)
         };
-        let Spot::Roof {
+        let Spot::Roofline {
             intensity,
             tflops_per_s,
         } = product.spot

@@ -1,6 +1,6 @@
 //! A sheet with what is known about its rows: its own cells, additional cells, and the kind of each row.
 
-use dormer_core::assess::Judged;
+use dormer_core::assess::Evaluation;
 use dormer_core::names::{Certainty, Family};
 use dormer_core::profile::kernels::GpuWork;
 use dormer_core::profile::operations::Operation;
@@ -89,10 +89,10 @@ impl<'a> Table<'a> {
             return Some((extra.cell)(self, row));
         }
         // GPU memory bandwidth is not the roofline of a copy over a link.
-        let is_over_link = |judged: &Judged| judged.is_over_link;
+        let is_over_link = |evaluation: &Evaluation| evaluation.is_over_link;
         if label == PCT_ROOFLINE
             && self.sheet.name == OPERATIONS
-            && self.judged(row).is_some_and(is_over_link)
+            && self.evaluation(row).is_some_and(is_over_link)
         {
             return Some(Cell::Empty);
         }
@@ -104,15 +104,17 @@ impl<'a> Table<'a> {
     }
 
     /// The operation of a row and its parts that are analyzed separately, such as attention with a sliding window.
-    pub(super) fn parts(&self, row: usize) -> Vec<(&'a Operation, &'a Judged)> {
+    pub(super) fn parts(&self, row: usize) -> Vec<(&'a Operation, &'a Evaluation)> {
         let (Some(profile), Some(report), Some(operation)) =
             (self.profile(), self.report(), self.operation(row))
         else {
             return Vec::new();
         };
-        let own = self.judged(row).map(|judged| (operation, judged));
+        let own = self
+            .evaluation(row)
+            .map(|evaluation| (operation, evaluation));
         // They come last.
-        let parts = profile.operations().iter().zip(&report.judged).rev();
+        let parts = profile.operations().iter().zip(&report.evaluations).rev();
         let parts = parts.take_while(|(one, _)| one.is_part);
         let parts = parts.filter(|(one, _)| one.key == operation.key);
         own.into_iter().chain(parts).collect()
@@ -125,19 +127,19 @@ impl<'a> Table<'a> {
             return None;
         }
         let (of, mean) = label.rsplit_once('_').unwrap_or((label, "mean"));
-        let amount: fn(&Judged) -> Option<f64> = match of {
-            "TB/s" => |judged| Some(judged.work?.bytes? / 1e3),
-            "TFLOPS/s" => |judged| Some(judged.work?.flops / 1e3),
-            PCT_ROOFLINE => |judged| Some(judged.roof?.time_us * 1e3 * 100.0),
+        let amount: fn(&Evaluation) -> Option<f64> = match of {
+            "TB/s" => |evaluation| Some(evaluation.work?.bytes? / 1e3),
+            "TFLOPS/s" => |evaluation| Some(evaluation.work?.flops / 1e3),
+            PCT_ROOFLINE => |evaluation| Some(evaluation.roofline?.time_us * 1e3 * 100.0),
             _ => return None,
         };
-        let reads_less = self.judged(row)?.reads_less;
+        let reads_less = self.evaluation(row)?.reads_less;
         let parts = self.parts(row);
         if parts.len() < 2 && !reads_less {
             return None;
         }
-        let all = parts.iter().map(|(one, judged)| {
-            let known = amount(judged).filter(|_| !judged.reads_less)?;
+        let all = parts.iter().map(|(one, evaluation)| {
+            let known = amount(evaluation).filter(|_| !evaluation.reads_less)?;
             Some(known * one.n_calls() as f64)
         });
         let all: Option<f64> = all.sum::<Option<f64>>().filter(|_| mean == "mean");
@@ -233,7 +235,7 @@ impl<'a> Table<'a> {
     /// The note on a cell.
     pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
         match label {
-            PCT_ROOFLINE => note(self.judged(row)?, &self.report()?.options),
+            PCT_ROOFLINE => note(self.evaluation(row)?, &self.report()?.options),
             FAMILY if self.certainty(row) == Certainty::ByKernelName => {
                 Some(Note::Guess(format!("Inferred from {BY_KERNEL_NAME}")))
             }
@@ -269,8 +271,8 @@ impl<'a> Table<'a> {
         profile.operations().get(row)
     }
 
-    pub(super) fn judged(&self, row: usize) -> Option<&'a Judged> {
-        self.report()?.judged.get(row)
+    pub(super) fn evaluation(&self, row: usize) -> Option<&'a Evaluation> {
+        self.report()?.evaluations.get(row)
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use dormer_core::compare::{self, Pair, Side};
-use dormer_core::output::enclosed::Parts;
+use dormer_core::output::embedded::Parts;
 use dormer_core::output::export::pair as export;
 use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::CaptureFile;
@@ -22,9 +22,9 @@ use super::step_pivot::groups_by_step;
 use super::timeline::{Below, Timelines};
 use crate::protocol::{
     About, Align, ArtifactQuery, ArtifactsQuery, BelowRequest, Choice, CompareFacts, DiffRow,
-    DiffRowsQuery, EnclosedQuery, FileNames, GroupsQuery, MadeArtifact, MomentQuery, Offer,
-    Overview, ReferenceOpened, RowGroup, RowQuery, RowsPage, RowsQuery, STEP, Swapped, Total,
-    TotalsQuery, TraceSide, TreeChange, TreePage, TreeStep, WrittenTraceQuery,
+    DiffRowsQuery, EmbedQuery, FileNames, GroupsQuery, MadeArtifact, MomentQuery, Offer, Overview,
+    ReferenceOpened, RowGroup, RowQuery, RowsPage, RowsQuery, STEP, Swapped, Total, TotalsQuery,
+    TraceSide, TreeChange, TreePage, TreeStep, WrittenTraceQuery,
 };
 
 /// The traces that are open.
@@ -268,7 +268,7 @@ impl Traces {
     }
 
     /// The parts around the traces in a one-file page.
-    pub fn enclosed(&mut self, query: &EnclosedQuery) -> Parts {
+    pub fn embedded(&mut self, query: &EmbedQuery) -> Parts {
         let about = match self.reference {
             Some(_) => About::Comparison,
             None => About::Target,

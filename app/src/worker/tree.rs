@@ -6,7 +6,7 @@
 //! | [`replays`] | what graph launches replay: layers and kernels |
 //! | [`shape`] | the calls, in the chosen mode |
 //! | [`naming`] | the names and kinds of rows |
-//! | [`shown`] | which calls are rows: the common stack is folded, calls without GPU activity are hidden |
+//! | [`visible`] | which calls are rows: the common stack is folded, calls without GPU activity are hidden |
 //! | [`unfolded`] | which nodes are open, and the resulting rows |
 //! | [`row`] | a call as a row, its figures as text |
 //! | [`search`] | going from one matching node to the next |
@@ -27,8 +27,8 @@ use crate::protocol::{
 };
 use search::Search;
 use shape::{Calls, Item, Shape};
-use shown::{Part, Shown};
 use unfolded::{Branches, Unfolded};
+use visible::{Part, Visible};
 
 /// The call tree with some nodes open.
 pub struct TreeView {
@@ -93,19 +93,19 @@ impl TreeView {
         let total = self.unfolded.rows().len();
         let change = TreeChange {
             total,
-            says: String::new(),
+            summary: String::new(),
             ..change
         };
         let Some(calls) = self.calls(profile) else {
             return TreeChange {
-                says: self.missing().to_owned(),
+                summary: self.missing().to_owned(),
                 ..change
             };
         };
         let folded = self.part.folded().iter();
         let stack = folded.map(|item| (*item, calls.counted_name(*item)));
         TreeChange {
-            says: if total == 0 { self.missing() } else { "" }.to_owned(),
+            summary: if total == 0 { self.missing() } else { "" }.to_owned(),
             stack: stack.collect(),
             can_fold: self.part.can_fold(),
             hidden: self.part.n_hidden(&calls, &self.unfolded),
@@ -148,7 +148,7 @@ impl TreeView {
     fn first_row(&self, calls: &Calls) -> Option<Item> {
         self.part.folded().last()?;
         let part = &self.part;
-        match *(Shown { calls, part }).below(None) {
+        match *(Visible { calls, part }).below(None) {
             [only] => Some(only),
             _ => None,
         }
@@ -157,7 +157,7 @@ impl TreeView {
     /// Opens the calls of the stack that are no longer folded.
     fn open_stack(&mut self, calls: &Calls) {
         let part = &self.part;
-        let tree = Shown { calls, part };
+        let tree = Visible { calls, part };
         let first = part
             .innermost()
             .map(|innermost| tree.below(Some(innermost)));
@@ -174,7 +174,7 @@ impl TreeView {
     /// Rebuilds the rows after a change of the tree or of its order.
     fn renew(&mut self, calls: &Calls) {
         let part = &self.part;
-        self.unfolded.renew(&Shown { calls, part });
+        self.unfolded.renew(&Visible { calls, part });
     }
 
     fn missing(&self) -> &'static str {
@@ -229,27 +229,27 @@ impl TreeView {
             }
             TreeStep::ToDepth(depth) => {
                 let part = &self.part;
-                let shown = Shown { calls, part };
+                let visible = Visible { calls, part };
                 let mut open = HashSet::new();
-                let mut waiting = shown.below(None);
+                let mut waiting = visible.below(None);
                 while let Some(item) = waiting.pop() {
-                    if shown.depth(item) < depth && shown.has_children(item) {
+                    if visible.depth(item) < depth && visible.has_children(item) {
                         open.insert(item);
-                        waiting.append(&mut shown.below(Some(item)));
+                        waiting.append(&mut visible.below(Some(item)));
                     }
                 }
-                self.unfolded.open_only(&shown, open);
+                self.unfolded.open_only(&visible, open);
                 None
             }
             TreeStep::CloseAll => {
                 let part = &self.part;
-                let shown = Shown { calls, part };
-                self.unfolded.open_only(&shown, HashSet::new());
+                let visible = Visible { calls, part };
+                self.unfolded.open_only(&visible, HashSet::new());
                 None
             }
             _ => {
                 let part = &self.part;
-                self.unfolded.step(&Shown { calls, part }, step)
+                self.unfolded.step(&Visible { calls, part }, step)
             }
         }
     }
@@ -265,7 +265,7 @@ impl TreeView {
         self.reveal(calls, item)?;
         let part = &self.part;
         if !self.unfolded.is_open(item) {
-            self.unfolded.toggle(&Shown { calls, part }, item);
+            self.unfolded.toggle(&Visible { calls, part }, item);
         }
         self.renew(calls);
         Some(item)
@@ -340,7 +340,7 @@ impl TreeView {
             && let Some(hottest) = self.hottest_child(&calls, top)
         {
             let (calls, part) = (&calls, &self.part);
-            self.unfolded.toggle(&Shown { calls, part }, hottest);
+            self.unfolded.toggle(&Visible { calls, part }, hottest);
         }
         Some(calls)
     }
@@ -361,7 +361,7 @@ impl TreeView {
             self.open_stack(calls);
         }
         let part = &self.part;
-        self.unfolded.reveal(&Shown { calls, part }, item);
+        self.unfolded.reveal(&Visible { calls, part }, item);
         Some(item)
     }
 
@@ -377,7 +377,7 @@ impl TreeView {
         while let Some(child) = self.hottest_child(calls, Some(here)) {
             if !self.unfolded.is_open(here) {
                 let part = &self.part;
-                self.unfolded.toggle(&Shown { calls, part }, here);
+                self.unfolded.toggle(&Visible { calls, part }, here);
             }
             here = child;
         }
@@ -410,7 +410,7 @@ mod replays;
 mod row;
 pub(super) mod search;
 pub(super) mod shape;
-mod shown;
 #[cfg(test)]
 mod tests;
 pub(super) mod unfolded;
+mod visible;

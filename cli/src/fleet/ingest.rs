@@ -14,8 +14,8 @@ use dormer_core::tables::{RUNS, Status, Table, TableKind, options_hash};
 use regex_lite::Regex;
 
 use super::child::Watch;
-use super::known::{self, Known};
 use super::store::{self, read};
+use super::stored_files::{self, StoredFiles};
 use super::walk::{self, Found};
 use super::worker::{FileResult, Shared, duplicate, unpack, work};
 use crate::args::{FleetArgs, IngestArgs};
@@ -55,12 +55,12 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     if !ingest.dry_run {
         store::complete_compaction(store)?;
     }
-    let mut columns = known::COLUMNS.to_vec();
+    let mut columns = stored_files::COLUMNS.to_vec();
     columns.push(store::DATE);
     let runs = read::table(store, store::kind(RUNS)?, Some(&columns))?;
     let options = options_of(&ingest.rows);
     let options_hash = options_hash(&options);
-    let known = Known::new(&runs, &options_hash, ingest.retry);
+    let known = StoredFiles::new(&runs, &options_hash, ingest.retry);
     let stored = Stored::remove(&mut found, &known, &runs);
     drop(runs);
     if ingest.dry_run {
@@ -102,7 +102,7 @@ struct Stored {
 
 impl Stored {
     /// Removes these files from `found`, and counts them.
-    fn remove(found: &mut Vec<Found>, known: &Known, runs: &Table) -> Stored {
+    fn remove(found: &mut Vec<Found>, known: &StoredFiles, runs: &Table) -> Stored {
         let mut stored = Stored::default();
         found.retain(|file| {
             let row = known.row(file);
@@ -146,7 +146,7 @@ struct Fleet<'a> {
     store: &'a Path,
     options: String,
     options_hash: String,
-    known: Known,
+    known: StoredFiles,
     /// Results that wait to be written.
     batch: Vec<FileResult>,
     n_bytes: usize,
@@ -240,7 +240,7 @@ impl Fleet<'_> {
     }
 
     /// Writes the waiting results. If files have the same content, the first one by path gets the rows.
-    fn flush(&mut self, known: &Known, seen: &mut HashSet<String>) -> Result<(), Failure> {
+    fn flush(&mut self, known: &StoredFiles, seen: &mut HashSet<String>) -> Result<(), Failure> {
         let mut batch = std::mem::take(&mut self.batch);
         self.n_bytes = 0;
         let runs = |read: &FileResult| match read {

@@ -9,11 +9,11 @@
 
 mod child;
 mod ingest;
-mod known;
 mod query;
 mod regressions;
 mod sql;
 pub(crate) mod store;
+mod stored_files;
 mod summary;
 mod walk;
 mod worker;

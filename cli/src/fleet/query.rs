@@ -1,7 +1,7 @@
 //! The runs of a store that a query selects, in the form that the core crate analyzes.
 
 use dormer_core::base::format;
-use dormer_core::fleet::{Asked, Fleet, tags_of};
+use dormer_core::fleet::{Fleet, RunQuery, tags_of};
 use dormer_core::tables::{FINDINGS, KERNELS, OPS, RUNS, Table};
 
 use super::store::read;
@@ -42,7 +42,7 @@ const COLUMNS: [(&str, &[&str]); 3] = [
 
 /// Reads the runs. If builds are requested, it is an error if no run has the tag that identifies them.
 pub(super) fn fleet(args: &QueryArgs, needs_builds: bool) -> Result<Fleet, Failure> {
-    let query = Asked {
+    let query = RunQuery {
         by: args.by.clone(),
         wheres: args.wheres.clone(),
         last_days: args.last,

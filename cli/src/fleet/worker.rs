@@ -13,8 +13,8 @@ use dormer_core::tables::{
 use zip::ZipArchive;
 
 use super::child::{self, Limits, Watch};
-use super::known::Known;
 use super::store;
+use super::stored_files::StoredFiles;
 use super::walk::Found;
 use crate::args::IngestArgs;
 use crate::input::hashed;
@@ -47,7 +47,7 @@ pub(super) fn work(
     shared: &Shared,
     found: &[Found],
     may_be_known: &[bool],
-    known: &Known,
+    known: &StoredFiles,
     sender: &Sender<(usize, FileResult)>,
 ) {
     while !shared.is_over.load(Ordering::Relaxed) {

@@ -17,7 +17,7 @@ use flate2::read::MultiGzDecoder;
 use serde::Serialize;
 
 use super::names::Name;
-use super::traces::{Known, url};
+use super::traces::{NumberedFiles, url};
 use crate::captures::file_name;
 
 /// The number of bytes read to identify a file.
@@ -80,7 +80,7 @@ impl Runs {
     }
 
     /// Scans the folders again.
-    pub(super) fn scan(&mut self, known: &Mutex<Known>) -> Listing {
+    pub(super) fn scan(&mut self, known: &Mutex<NumberedFiles>) -> Listing {
         let mut found = Vec::new();
         for path in &self.paths {
             match path.is_dir() {

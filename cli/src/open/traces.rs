@@ -16,14 +16,14 @@ use crate::{Failure, input};
 pub(super) struct Traces {
     /// Set if folders were named: the page lists their runs.
     runs: Option<Mutex<Runs>>,
-    known: Mutex<Known>,
+    known: Mutex<NumberedFiles>,
 }
 
 /// The files found so far. A file keeps its number, even after it is gone.
 #[derive(Default)]
-pub(super) struct Known(Vec<PathBuf>);
+pub(super) struct NumberedFiles(Vec<PathBuf>);
 
-impl Known {
+impl NumberedFiles {
     /// The number of a file.
     pub(super) fn number(&mut self, path: &Path) -> usize {
         let known = self.0.iter().position(|known| known == path);
@@ -37,7 +37,7 @@ impl Known {
 impl Traces {
     /// The traces of files and folders.
     pub(super) fn of(paths: &[PathBuf]) -> Result<Traces, Failure> {
-        let mut known = Known::default();
+        let mut known = NumberedFiles::default();
         let mut has_folder = false;
         for path in paths {
             if input::is_stdin(path) {

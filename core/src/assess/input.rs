@@ -1,6 +1,6 @@
 //! The input of all analyses: a profile with the user's options and the evaluation of its operations on the GPU.
 
-use super::{Judged, ReportOptions, Timelines};
+use super::{Evaluation, ReportOptions, Timelines};
 use crate::base::interval::sum;
 use crate::hardware::{GpuSpec, detect};
 use crate::names::Family;
@@ -20,15 +20,17 @@ pub struct Input<'a> {
     /// How GPU time splits.
     pub timelines: &'a Timelines,
     /// The evaluation of each operation of the profile on the GPU, in their order.
-    pub judged: &'a [Judged],
+    pub evaluations: &'a [Evaluation],
 }
 
 impl<'a> Input<'a> {
     /// All operations with their indices.
-    pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
-        let all = self.profile.operations().iter().zip(self.judged);
+    pub fn operations(
+        &self,
+    ) -> impl Iterator<Item = (usize, &'a Operation, &'a Evaluation)> + use<'a> {
+        let all = self.profile.operations().iter().zip(self.evaluations);
         all.enumerate()
-            .map(|(at, (operation, judged))| (at, operation, judged))
+            .map(|(at, (operation, evaluation))| (at, operation, evaluation))
     }
 
     /// The operation with an index from [`Input::operations`].
@@ -38,9 +40,9 @@ impl<'a> Input<'a> {
     }
 
     /// Its evaluation on the GPU.
-    pub fn judged(&self, at: usize) -> &'a Judged {
-        let judged = self.judged.get(at);
-        judged.expect("all operations of a profile are judged")
+    pub fn evaluation(&self, at: usize) -> &'a Evaluation {
+        let evaluation = self.evaluations.get(at);
+        evaluation.expect("all operations of a profile are evaluated")
     }
 
     /// From the first start to the last end of GPU activity; `None` without any.
@@ -53,7 +55,7 @@ impl<'a> Input<'a> {
     pub(crate) fn computing_alone_ns(&self) -> i64 {
         let computing = self.operations();
         let computing = computing.filter(|(_, operation, _)| operation.family.computes());
-        sum(computing.map(|(.., judged)| judged.run_ns))
+        sum(computing.map(|(.., evaluation)| evaluation.run_ns))
     }
 
     /// Whether any operation belongs to the family.

@@ -1,9 +1,9 @@
 //! Evaluates a profile for a GPU and the user's options: how its time splits, and how close each operation gets to the
 //! roofline.
 
+pub(crate) mod evaluation;
 pub mod idle;
 mod input;
-pub(crate) mod judged;
 mod options;
 pub(crate) mod rates;
 pub mod severity;
@@ -11,8 +11,8 @@ mod thresholds;
 pub mod waterfall;
 
 pub use crate::profile::timelines::Timelines;
+pub use evaluation::Evaluation;
 pub use input::Input;
-pub use judged::Judged;
 pub use options::ReportOptions;
 pub use severity::Severity;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};

@@ -9,8 +9,8 @@ pub(crate) fn rates(times_us: &[f64], amount: Option<f64>) -> Option<Stats> {
 }
 
 /// Shares of the roofline that some calls reach, in percent.
-pub(crate) fn roof_shares(times_us: &[f64], roof_us: f64) -> Option<Stats> {
-    over(times_us, |time_us| roof_us / time_us * 100.0)
+pub(crate) fn roofline_percents(times_us: &[f64], roofline_us: f64) -> Option<Stats> {
+    over(times_us, |time_us| roofline_us / time_us * 100.0)
 }
 
 pub(crate) fn mean_rate(times_us: &[f64], amount: Option<f64>) -> Option<f64> {
@@ -20,10 +20,10 @@ pub(crate) fn mean_rate(times_us: &[f64], amount: Option<f64>) -> Option<f64> {
 
 /// The share of the roofline that all calls together reach, in percent: the sum of their roofline times divided by the
 /// sum of their times.
-pub(crate) fn roof_share(times_us: &[f64], roof_us: f64) -> Option<f64> {
+pub(crate) fn roofline_percent(times_us: &[f64], roofline_us: f64) -> Option<f64> {
     let timed = times_us.iter().filter(|time_us| **time_us > 0.0);
     let (n, all_us) = timed.fold((0, 0.0), |(n, all_us), time_us| (n + 1, all_us + time_us));
-    (n > 0).then(|| f64::from(n) * roof_us / all_us * 100.0)
+    (n > 0).then(|| f64::from(n) * roofline_us / all_us * 100.0)
 }
 
 /// Computes the mean without sorting, which other statistics require.
@@ -54,9 +54,9 @@ mod tests {
         assert_eq!(mean_rate(&[25.0, 0.0], Some(5e9)), Some(200.0));
         assert_eq!(rates(&[25.0], None), None);
         // 5 of 10 µs and 5 of 40: a fifth of the total.
-        assert_eq!(roof_share(&[10.0, 40.0, 0.0], 5.0), Some(20.0));
-        assert_eq!(roof_share(&[0.0], 5.0), None);
-        let shares = roof_shares(&[25.0], 5.0).map(|shares| (shares.n, shares.mean));
+        assert_eq!(roofline_percent(&[10.0, 40.0, 0.0], 5.0), Some(20.0));
+        assert_eq!(roofline_percent(&[0.0], 5.0), None);
+        let shares = roofline_percents(&[25.0], 5.0).map(|shares| (shares.n, shares.mean));
         assert_eq!(shares, Some((1, 20.0)));
     }
 }

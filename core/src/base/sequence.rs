@@ -158,7 +158,7 @@ fn shortest_edit(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
             reach[at] = i;
             if i >= a.len() && i + edits >= at && i + edits - at >= b.len() {
                 rounds.push(last);
-                return Some(walk_back(&rounds, a.len(), b.len(), edits));
+                return Some(backtrack(&rounds, a.len(), b.len(), edits));
             }
         }
         rounds.push(std::mem::replace(&mut last, reach));
@@ -184,7 +184,7 @@ fn start_of(last: &[usize], edits: usize, at: usize) -> usize {
 }
 
 /// Walks back along the path of [`shortest_edit`] and collects its matches. `rounds[d]` is the reach with d - 1 edits.
-fn walk_back(rounds: &[Vec<usize>], n: usize, m: usize, edits: usize) -> Vec<(usize, usize)> {
+fn backtrack(rounds: &[Vec<usize>], n: usize, m: usize, edits: usize) -> Vec<(usize, usize)> {
     let (mut i, mut j) = (n, m);
     let mut pairs = Vec::new();
     for edits in (0..=edits).rev() {

@@ -100,7 +100,7 @@ impl Amount {
     }
 
     /// "3.00× as much (3 steps against 1)".
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let times = words::times(self.ratio);
         match self.by {
             AmountBy::Steps(steps) => format!(
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(last, Some(parts.total.target));
         let amount = amount(&steps(1), &steps(3));
         assert_eq!(amount.by, AmountBy::Steps(pair(1, 3)));
-        assert_eq!(amount.said(), "3.00× as much (3 steps against 1)");
+        assert_eq!(amount.text(), "3.00× as much (3 steps against 1)");
         assert_eq!(amount.scaled(100), 300);
         // 4 activities have 3 gaps, 12 have 11.
         assert_eq!(amount.scaled_idle(300, 4), 1_100);

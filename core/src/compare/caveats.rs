@@ -201,7 +201,7 @@ impl Comparison {
                 BOTH_WASTE
             };
             let work = self.work.as_ref();
-            let work = work.map_or(String::new(), |work| format!(" {}", work.said()));
+            let work = work.map_or(String::new(), |work| format!(" {}", work.sentence()));
             return format!(
                 "No findings: no part of the target is slower than predicted by more than the threshold.{work}{waste}"
             );
@@ -361,7 +361,7 @@ fn other_calls(comparison: &Comparison) -> Option<Words> {
         true => String::new(),
         false => format!(
             " The target does {}: idle time, copies, communication and unmatched operations of the reference are scaled by that.",
-            amount.said()
+            amount.text()
         ),
     };
     (other_ns > 0.0 && all_ns > 0.0).then(|| {

@@ -15,7 +15,7 @@ pub struct Explained {
     /// Their measured times.
     pub times: Pair<i64>,
     /// The reference's time, scaled to the target's number of calls.
-    pub held_ns: i64,
+    pub scaled_ns: i64,
     /// The same for the work of the target's calls, on the reference's hardware.
     pub work_ns: i64,
     /// The expected time of the target: the same on its own hardware.
@@ -29,25 +29,25 @@ impl Explained {
             let Some(expected) = op.judgement.expected.filter(|_| is_timed(op)) else {
                 continue;
             };
-            let held = op.held_ns();
+            let scaled_ns = op.scaled_ns();
             let add = |to: &mut i64, ns: f64| *to = to.saturating_add(ns.round() as i64);
             explained.n_operations += 1;
             explained.times = explained.times.plus(op.times());
-            add(&mut explained.held_ns, held);
-            add(&mut explained.work_ns, held * op.judgement.work_ratio);
-            add(&mut explained.expected_ns, held * expected);
+            add(&mut explained.scaled_ns, scaled_ns);
+            add(&mut explained.work_ns, scaled_ns * op.judgement.work_ratio);
+            add(&mut explained.expected_ns, scaled_ns * expected);
         }
         explained
     }
 
     /// The difference due to the number of calls.
     pub fn by_calls_ns(&self) -> i64 {
-        self.held_ns.saturating_sub(self.times.reference)
+        self.scaled_ns.saturating_sub(self.times.reference)
     }
 
     /// The difference due to the work per call.
     pub fn by_work_ns(&self) -> i64 {
-        self.work_ns.saturating_sub(self.held_ns)
+        self.work_ns.saturating_sub(self.scaled_ns)
     }
 
     /// The difference due to the hardware.

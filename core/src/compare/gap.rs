@@ -27,7 +27,7 @@ pub struct Saving {
     /// no prediction.
     pub matching_ns: i64,
     /// If the target reaches its own roofline: the maximum saving. `None` if unknown.
-    pub roof_ns: Option<i64>,
+    pub roofline_ns: Option<i64>,
     /// Whether there is a prediction for all of it.
     pub is_predicted: bool,
 }
@@ -94,7 +94,7 @@ impl Gaps {
     /// Whether the total is only an upper bound, because the roofline is unknown for some.
     pub fn is_at_most(&self) -> bool {
         let mut savings = self.ranked.iter().filter_map(|gap| gap.saving);
-        savings.any(|saving| saving.roof_ns.is_none())
+        savings.any(|saving| saving.roofline_ns.is_none())
     }
 }
 

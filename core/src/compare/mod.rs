@@ -44,7 +44,7 @@ pub use about::About;
 pub use amount::{Amount, AmountBy};
 pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
-pub use expected::{Judgement, NotJudged, Roof, Verdict};
+pub use expected::{Judgement, NotJudged, RooflineTime, Verdict};
 pub use explained::{Explained, VerdictCount};
 pub use gap::{Gap, Gaps, Saving, Subject, Waste};
 pub use hardware::{Figure, HardwareRatio};

@@ -44,7 +44,7 @@ pub(crate) fn savings(gaps: &[Gap]) -> Vec<(&'static str, Option<i64>)> {
 
 /// Asserts that a text contains these words.
 #[track_caller]
-pub(crate) fn says(text: &str, words: &str) {
+pub(crate) fn assert_contains(text: &str, words: &str) {
     assert!(text.contains(words), "{words}: {text}");
 }
 

@@ -17,7 +17,7 @@ use crate::names::calls::unnumbered;
 
 impl Comparison {
     /// Its saving on the target, with its share of the run: "46.0–62.0 ms (55–73 %)".
-    pub fn worth_of(&self, waste: &Waste) -> String {
+    pub fn savings_of(&self, waste: &Waste) -> String {
         let total_ns = self.parts.total.target;
         let (low_ns, high_ns) = waste.saves;
         let percents = [low_ns, high_ns].map(|ns| format::percent(words::percent_of(ns, total_ns)));
@@ -287,12 +287,12 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
         let times = times.fold(Pair::default(), Pair::plus);
         // Over all of them together, weighted by time.
         let percents = Pair::of(|which| {
-            let roofs = ops.iter().filter_map(|op| {
-                let roof = (*op.judgement.roofs.get(which))?;
-                Some(roof.us_per_call * 1e3 * op.sides.get(which).timed.count as f64)
+            let rooflines = ops.iter().filter_map(|op| {
+                let roofline = (*op.judgement.rooflines.get(which))?;
+                Some(roofline.us_per_call * 1e3 * op.sides.get(which).timed.count as f64)
             });
             let timed = sum(ops.iter().map(|op| op.sides.get(which).timed.ns));
-            format::percent(roofs.sum::<f64>() / timed.max(1) as f64 * 100.0)
+            format::percent(rooflines.sum::<f64>() / timed.max(1) as f64 * 100.0)
         });
         let impact = |which: Which| {
             let impacts = ops.iter().filter_map(|op| {
@@ -314,7 +314,7 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
             scale(comparison),
             found_ns(comparison, &operations),
         );
-        let bound = first.judgement.roofs.target.map_or("", |roof| words::bound(roof.bound));
+        let bound = first.judgement.rooflines.target.map_or("", |roofline| words::bound(roofline.bound));
         let Pair { reference, target } = times.map(format::time_ns);
         let shapes = match (ops.len(), first.shapes.as_str()) {
             (_, "") => String::new(),
@@ -343,7 +343,7 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::testing::{H100, compared, pair, run, says};
+    use crate::compare::testing::{H100, assert_contains, compared, pair, run};
     use crate::testing::Timetable;
 
     fn keys(comparison: &Comparison) -> Vec<&'static str> {
@@ -377,8 +377,8 @@ mod tests {
             waste.saves.0 > 1_000_000 && waste.saves.1 < 1_200_000,
             "{waste:?}"
         );
-        says(&waste.advice, "scaled_dot_product_attention");
-        says(
+        assert_contains(&waste.advice, "scaled_dot_product_attention");
+        assert_contains(
             &comparison.nothing_found(),
             "Inefficiencies in both traces are listed",
         );
@@ -426,7 +426,7 @@ mod tests {
             .unwrap();
         // Nine gaps.
         assert_eq!(waste.times, pair(900_000, 1_350_000));
-        says(&waste.sentence, "1.35 ms (73");
+        assert_contains(&waste.sentence, "1.35 ms (73");
         let busy = compared(&idle(1), &idle(150), H100);
         assert!(!keys(&busy).contains(&"idle"));
     }

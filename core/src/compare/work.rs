@@ -80,7 +80,7 @@ impl WorkRatio {
     }
 
     /// "The target does 2.39× the work per step (GEMM 2.00×, Attention 4.00×)."
-    pub fn said(&self) -> String {
+    pub fn sentence(&self) -> String {
         let of = match self.is_per_step {
             true => "per step",
             false => "of the reference",

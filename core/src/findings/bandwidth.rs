@@ -6,7 +6,7 @@
 
 use super::Input;
 use super::outcome::{Outcome, weighted};
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::value::Value;
@@ -52,15 +52,15 @@ impl Baseline {
         };
         let mut plain = Vec::new();
         let mut large = Vec::new();
-        for (at, operation, judged) in input.operations() {
-            let Some(simple) = simple(input, at, operation, judged) else {
+        for (at, operation, evaluation) in input.operations() {
+            let Some(simple) = simple(input, at, operation, evaluation) else {
                 continue;
             };
             let name = strings.get(operation.key.name);
             if PLAIN.contains(&name) {
                 plain.push((simple.gbps, 1));
             }
-            let is_anomaly = judged.is_anomaly;
+            let is_anomaly = evaluation.is_anomaly;
             if operation.family != Family::Elementwise || is_anomaly {
                 continue;
             }
@@ -143,10 +143,15 @@ impl Baseline {
     }
 }
 
-fn simple(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> Option<Simple> {
+fn simple(
+    input: &Input,
+    at: usize,
+    operation: &Operation,
+    evaluation: &Evaluation,
+) -> Option<Simple> {
     let thresholds = &input.options.thresholds;
-    let bytes = judged.work?.bytes.filter(|bytes| *bytes > 0.0)?;
-    let gbps = judged.tb_per_s? * 1e3;
+    let bytes = evaluation.work?.bytes.filter(|bytes| *bytes > 0.0)?;
+    let gbps = evaluation.tb_per_s? * 1e3;
     let mean_us = operation.kernel_ns as f64 / 1e3 / operation.n_calls().max(1) as f64;
     Some(Simple {
         operation: at,

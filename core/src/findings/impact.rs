@@ -44,19 +44,19 @@ impl Impact {
         })
     }
 
-    /// The time saved when work with a roofline time of `roof_ns` reaches the ends and the middle of a band.
-    pub(crate) fn of_band(time_ns: i64, roof_ns: f64, Band(low, high): Band) -> Impact {
+    /// The time saved when work with a roofline time of `roofline_ns` reaches the ends and the middle of a band.
+    pub(crate) fn of_band(time_ns: i64, roofline_ns: f64, Band(low, high): Band) -> Impact {
         let targets = [low, f64::midpoint(low, high), high];
         Impact::of_each(Estimate::Usual, targets, |target| {
-            let left = (roof_ns / target * 100.0).clamp(0.0, time_ns as f64);
+            let left = (roofline_ns / target * 100.0).clamp(0.0, time_ns as f64);
             time_ns.saturating_sub(left.round() as i64)
         })
     }
 
     /// What an operation saves at the efficiency that such kernels usually reach.
     pub(crate) fn of_usual(row: &Row, band: Band) -> Option<Impact> {
-        let roof_ns = row.time_ns as f64 * row.efficiency_percent? / 100.0;
-        Some(Impact::of_band(row.time_ns, roof_ns, band))
+        let roofline_ns = row.time_ns as f64 * row.efficiency_percent? / 100.0;
+        Some(Impact::of_band(row.time_ns, roofline_ns, band))
     }
 
     /// Kernels that would be eliminated.
@@ -110,7 +110,7 @@ impl Impact {
 
     /// Where a share is saved only after something else changes: lowers the range to the certain part, but keeps its
     /// upper end.
-    pub(crate) fn held(self, share: f64) -> Impact {
+    pub(crate) fn with_uncertain_share(self, share: f64) -> Impact {
         let sure = |ns: i64| (ns as f64 * (1.0 - share)).round() as i64;
         Impact {
             low_ns: sure(self.low_ns),

@@ -1,7 +1,7 @@
 //! Interprets the numbers: one analysis for each kind of work, and one for each issue of the run as a whole.
 //!
 //! ```text
-//! Input ─ANALYSES→ Outcome (rows, facts, tables, findings) ─rank→ Findings, what is worth most first
+//! Input ─ANALYSES→ Outcome (rows, facts, tables, findings) ─rank→ Findings, largest saving first
 //! ```
 //!
 //! All analyses take the same [`Input`] and return the same [`Outcome`]; none reads another's. One that fails reports
@@ -11,7 +11,7 @@
 //!
 //! To add an analysis, add a file here with its `run`, and a row to [`ANALYSES`].
 
-mod any_kind;
+mod across_kinds;
 mod assessment;
 mod attention;
 mod bandwidth;
@@ -51,7 +51,7 @@ mod unmodelled;
 
 pub use crate::assess::Input;
 pub use crate::assess::severity::Severity;
-pub(crate) use any_kind::recomputation;
+pub(crate) use across_kinds::recomputation;
 pub use assessment::Assessment;
 pub(crate) use attention::unfused as unfused_attention;
 pub(crate) use compute::is_launch_scale;
@@ -135,8 +135,8 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: cpu_idle::run, rules: cpu_idle::DOCS },
     AnalysisKind { key: "serving", title: "Serving steps", subject: "steps of serving engines", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: serving::run, rules: serving::DOCS },
     AnalysisKind { key: "memory", title: "Memory", subject: "memory of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: memory::run, rules: memory::DOCS },
-    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
-    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: across_kinds::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: across_kinds::run_graphs, rules: across_kinds::GRAPH_DOCS },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: across_kinds::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: across_kinds::run_recompute, rules: across_kinds::RECOMPUTE_DOCS },
     AnalysisKind { key: "slowdown", title: "Slowdown", subject: "operations that become slower or faster", tier: Tier::System, covers: slowdown::covers, is_of_whole: false, class: |_, _| String::new(), run: slowdown::run, rules: slowdown::DOCS },
     AnalysisKind { key: "kernel_tuning", title: "Kernel tuning", subject: "kernels that are tuned", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: tuning::run, rules: tuning::DOCS },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
@@ -148,7 +148,7 @@ pub type Docs = fn() -> Vec<RuleDoc>;
 /// Rules shared by all analyses, under their headings.
 pub const SHARED_RULES: &[(&str, Docs)] = &[
     ("Operations without a model", unmodelled::DOCS),
-    ("Calls that differ", any_kind::CALLS_DOCS),
+    ("Calls that differ", across_kinds::CALLS_DOCS),
     ("Recordings without operators", one_cause::DOCS),
 ];
 
@@ -173,7 +173,7 @@ impl Analyses {
                 (kind.run)(input, &rows, &mut outcome);
             }
             if kind.tier == Tier::Compute {
-                let differ = any_kind::calls_that_differ(input, &outcome);
+                let differ = across_kinds::calls_that_differ(input, &outcome);
                 outcome.findings.extend(differ);
                 for finding in &mut outcome.findings {
                     run_time::turn(input, finding);

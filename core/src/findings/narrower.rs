@@ -220,14 +220,14 @@ fn has(gpu: &GpuSpec, input: &Input, precision: Precision) -> bool {
 }
 
 fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
-    input.judged(rows.first()?.operation).work?.compute
+    input.evaluation(rows.first()?.operation).work?.compute
 }
 
 /// Whether the longest row takes longer to read and write than to compute in FP32, that is, is memory-bound.
 fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
     let is_short = || {
         let (gpu, basis) = (input.gpu()?, input.options.basis);
-        let work = input.judged(rows.first()?.operation).work?;
+        let work = input.evaluation(rows.first()?.operation).work?;
         let own = [basis, basis.other()].map(|basis| gpu.matrix(Precision::Fp32, basis));
         let own = own.into_iter().flatten().next();
         let rate = own.or_else(|| gpu.vector_rate(Precision::Fp32, basis))?;
@@ -263,7 +263,7 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     if is_complex(input, input.operation(row.operation)) {
         return None;
     }
-    let work = input.judged(row.operation).work?;
+    let work = input.evaluation(row.operation).work?;
     let (precision, _) = matrix_rate_16_bit(input)?;
     let narrow = Work {
         bytes: work.bytes.map(|bytes| bytes / 2.0),

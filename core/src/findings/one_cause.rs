@@ -93,7 +93,7 @@ impl Subject for Finding {
     type Of<'a> = Finding;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let all = || group.seen.iter();
+        let all = || group.observed.iter();
         let impacts = all().filter_map(|one| one.impact);
         Some(Evidence {
             operations: all().flat_map(|one| one.operations.clone()).collect(),
@@ -116,7 +116,7 @@ impl Subject for Finding {
     }
 
     fn words(group: &Group<Self>) -> Words {
-        let n = group.seen.iter().map(|one| one.operations.len() as u64);
+        let n = group.observed.iter().map(|one| one.operations.len() as u64);
         let time_ns = group.sum(|one| one.time_ns);
         vec![
             ("kernels", format::counted(n.sum(), "kernel")),

@@ -116,9 +116,9 @@ impl Outcome {
     }
 
     /// Adds counts of the items for which the predicates hold.
-    pub(super) fn counts<T>(&mut self, seen: &[T], counts: &[Counted<T>]) {
+    pub(super) fn counts<T>(&mut self, observed: &[T], counts: &[Counted<T>]) {
         for (key, label, is) in counts {
-            let n = seen.iter().filter(|seen| is(seen)).count();
+            let n = observed.iter().filter(|observed| is(observed)).count();
             self.fact(key, label, Value::Count(n as u64));
         }
     }

@@ -69,12 +69,12 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     });
     // Stable sort: findings that are equal in all of this stay in the order of the analyses.
     shown.arrange_by(|(_, a), (_, b)| {
-        let worth = |finding: &Finding| {
+        let saving = |finding: &Finding| {
             let impact = finding.impact;
             impact.map_or((-1, -1), |impact| (impact.mid_ns, impact.high_ns))
         };
         let rest = |finding: &Finding| (finding.time_ns, finding.memory_bytes);
-        worth(b).cmp(&worth(a)).then(rest(b).cmp(&rest(a)))
+        saving(b).cmp(&saving(a)).then(rest(b).cmp(&rest(a)))
     });
     let mut ranked: Vec<RankedFinding> = Vec::new();
     let mut within = Vec::new();
@@ -130,7 +130,7 @@ fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     a.savings.iter().any(|(operation, a_ns)| {
         let of_b = b.savings.iter().find(|(of, _)| of == operation);
         let is_apart = a.apart.contains(operation) || b.apart.contains(operation);
-        let most_ns = input.judged(*operation).most_ns;
+        let most_ns = input.evaluation(*operation).most_ns;
         of_b.is_some_and(|(_, b_ns)| !is_apart || a_ns.saturating_add(*b_ns) > most_ns)
     })
 }
@@ -154,7 +154,7 @@ struct Saved {
 fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
     let mut of_operation = vec![Saved::default(); input.profile.operations().len()];
     let mut all: Option<Impact> = None;
-    let mut left_ns = sum(input.judged.iter().map(|judged| judged.run_ns));
+    let mut left_ns = sum(input.evaluations.iter().map(|evaluation| evaluation.run_ns));
     for RankedFinding { finding, .. } in ranked {
         // A limit is not added to the findings that approach it.
         let is_counted = finding.effect != Effect::Limit && !is_counted_elsewhere(ranked, finding);
@@ -168,7 +168,7 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
             let Some(saved) = of_operation.get_mut(operation) else {
                 continue;
             };
-            let most_ns = input.judged(operation).most_ns;
+            let most_ns = input.evaluation(operation).most_ns;
             let all_ns = |saved: &Saved| saved.most_ns.saturating_add(saved.apart_ns).min(most_ns);
             let before_ns = all_ns(saved);
             match finding.apart.contains(&operation) {

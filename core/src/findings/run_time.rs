@@ -15,13 +15,13 @@
 //! overlap with those instead, so that the saving of the addition becomes a saving of the run. The upper end of a range
 //! includes that.
 //!
-//! So each operation has a share of the run ([`Judged::run_ns`](crate::assess::Judged::run_ns)), and savings in kernel
-//! time are scaled by that share. Where nothing runs concurrently, both are equal to the nanosecond.
+//! So each operation has a share of the run ([`Evaluation::run_ns`](crate::assess::Evaluation::run_ns)), and savings in
+//! kernel time are scaled by that share. Where nothing runs concurrently, both are equal to the nanosecond.
 
 use super::Input;
 use super::finding::{Effect, Finding, Impact};
 pub(crate) use super::impact::part;
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::profile::Profile;
@@ -32,32 +32,32 @@ const SAID_BELOW: f64 = 0.99;
 /// Converts kernel time of an operation to run time.
 pub(super) fn of_operation(input: &Input, operation: usize, ns: i64) -> i64 {
     let kernel_ns = input.operation(operation).kernel_ns;
-    part(ns, input.judged(operation).run_ns, kernel_ns)
+    part(ns, input.evaluation(operation).run_ns, kernel_ns)
 }
 
-pub(crate) fn of_finding(profile: &Profile, judged: &[Judged], finding: &Finding) -> i64 {
+pub(crate) fn of_finding(profile: &Profile, evaluations: &[Evaluation], finding: &Finding) -> i64 {
     let operations = || finding.operations.iter();
     let kernel_ns = sum(operations()
         .filter_map(|at| profile.operations().get(*at))
         .map(|operation| operation.kernel_ns));
-    let run_ns = operations().filter_map(|at| judged.get(*at));
+    let run_ns = operations().filter_map(|at| evaluations.get(*at));
     part(
         finding.time_ns,
-        sum(run_ns.map(|judged| judged.run_ns)),
+        sum(run_ns.map(|evaluation| evaluation.run_ns)),
         kernel_ns,
     )
 }
 
 /// Converts what a finding saves from kernel time to run time.
 pub(super) fn turn(input: &Input, finding: &mut Finding) {
-    let run_ns = of_finding(input.profile, input.judged, finding);
+    let run_ns = of_finding(input.profile, input.evaluations, finding);
     say(finding, run_ns);
     let at_once = finding.savings.clone();
     let kernel_ns = sum(at_once.iter().map(|(_, ns)| *ns));
     let mut most_ns = 0_i64;
     for (operation, ns) in &mut finding.savings {
         *ns = of_operation(input, *operation, *ns);
-        most_ns = most_ns.saturating_add(input.judged(*operation).run_ns);
+        most_ns = most_ns.saturating_add(input.evaluation(*operation).run_ns);
     }
     let turned_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
     let kernel = finding.impact;
@@ -77,7 +77,10 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
 /// time.
 fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize, i64)]) {
     let slid = at_once.iter().map(|(at, ns)| {
-        let (kernel_ns, most_ns) = (input.operation(*at).kernel_ns, input.judged(*at).most_ns);
+        let (kernel_ns, most_ns) = (
+            input.operation(*at).kernel_ns,
+            input.evaluation(*at).most_ns,
+        );
         (*at, part(*ns, most_ns, kernel_ns))
     });
     let slid: Vec<(usize, i64)> = slid.collect();
@@ -106,13 +109,18 @@ fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize
 const SLIDES: &str = "The lower end assumes that what now overlaps with these kernels becomes exposed; the upper end assumes that it overlaps with other computation instead, as far as enough is left.";
 
 /// Below this share, time that the run does not wait for is within the variation of times.
-pub(super) const HELD_FROM: f64 = 0.1;
+pub(super) const OFF_CRITICAL_PATH_FROM: f64 = 0.1;
 
 /// Whether operations run a significant part of their time where the CPU launches too late.
 pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -> bool {
-    let of = operations.map(|at| (input.judged(at).held_ns, input.operation(at).kernel_ns));
-    let (held_ns, kernel_ns): (Vec<i64>, Vec<i64>) = of.unzip();
-    sum(held_ns) as f64 > sum(kernel_ns) as f64 * HELD_FROM
+    let of = operations.map(|at| {
+        (
+            input.evaluation(at).off_critical_path_ns,
+            input.operation(at).kernel_ns,
+        )
+    });
+    let (off_critical_path_ns, kernel_ns): (Vec<i64>, Vec<i64>) = of.unzip();
+    sum(off_critical_path_ns) as f64 > sum(kernel_ns) as f64 * OFF_CRITICAL_PATH_FROM
 }
 
 /// Removes what the run does not wait for from the certain savings of a finding: shortening kernels that are followed
@@ -126,7 +134,8 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
         return;
     };
     let time_ns = |at: usize| input.operation(at).kernel_ns;
-    let held = |at: usize| input.judged(at).held_ns as f64 / time_ns(at).max(1) as f64;
+    let off_critical_path =
+        |at: usize| input.evaluation(at).off_critical_path_ns as f64 / time_ns(at).max(1) as f64;
     let saved: Vec<(usize, i64)> = match finding.savings.is_empty() {
         false => finding.savings.clone(),
         true => {
@@ -138,12 +147,14 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
     if all_ns <= 0 {
         return;
     }
-    let of_saved = saved.iter().map(|(at, ns)| held(*at) * *ns as f64);
+    let of_saved = saved
+        .iter()
+        .map(|(at, ns)| off_critical_path(*at) * *ns as f64);
     let share = (of_saved.sum::<f64>() / all_ns as f64).clamp(0.0, 1.0);
-    if share < HELD_FROM {
+    if share < OFF_CRITICAL_PATH_FROM {
         return;
     }
-    finding.impact = Some(impact.held(share));
+    finding.impact = Some(impact.with_uncertain_share(share));
     finding.reasoning.push(format!(
         "{} of this is saved only once the run is no longer launch-bound: the CPU launches the next kernel only after these end, so shorter kernels alone only add idle time.",
         self::share(share)
@@ -161,12 +172,14 @@ pub(super) fn share(share: f64) -> String {
 /// Adds a sentence about how much of a finding's time is run time, if that is less.
 pub(super) fn say(finding: &mut Finding, run_ns: i64) {
     if finding.impact.is_some() {
-        finding.reasoning.extend(said(finding.time_ns, run_ns));
+        finding
+            .reasoning
+            .extend(overlap_sentence(finding.time_ns, run_ns));
     }
 }
 
 /// A sentence about kernel time and run time, for kernels that run concurrently with others.
-pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
+pub(crate) fn overlap_sentence(kernel_ns: i64, run_ns: i64) -> Option<String> {
     ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
         format!(
             "Its kernels overlap with other GPU activity (kernels, communication or copies, on other streams or GPUs): {} of kernel time corresponds to {} of the run, on which savings are based.",
@@ -211,7 +224,7 @@ mod tests {
             (10_000_000, 40_000_000)
         );
         assert_eq!(four.overview.total_ns, Some(10_000_000));
-        assert_eq!(four.judged[0].run_ns, 10_000_000);
+        assert_eq!(four.evaluations[0].run_ns, 10_000_000);
         // … saves as much as one of them, up to a nanosecond of rounding.
         let (of_one, of_four) = (alone.impact.unwrap(), concurrent.impact.unwrap());
         for (one_ns, four_ns) in [
@@ -245,7 +258,7 @@ mod tests {
             .stream(20)
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 1_000..11_000);
         let report = Report::new(&table.profile(), &options_on("MI300X"));
-        assert_eq!(report.judged[0].run_ns, 0);
+        assert_eq!(report.evaluations[0].run_ns, 0);
         let ranked = report.analyses.findings.ranked.iter();
         let of_gemm = ranked.filter(|ranked| ranked.analysis.key == "gemm");
         for impact in of_gemm.filter_map(|ranked| ranked.finding.impact) {
@@ -267,7 +280,7 @@ mod tests {
             .stream(9)
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 1_000..16_000);
         let report = Report::new(&table.profile(), &options_on("MI300X"));
-        let gemm = &report.judged[0];
+        let gemm = &report.evaluations[0];
         assert_eq!((gemm.run_ns, gemm.most_ns), (5_000_000, 20_000_000));
         let ranked = report.analyses.findings.ranked.iter();
         let mut of_gemm = ranked.filter(|ranked| ranked.analysis.key == "gemm");
@@ -300,7 +313,7 @@ mod tests {
             .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
         let times = report.operations(&profile);
-        let times = times.map(|(operation, judged)| (operation.kernel_ns, judged.run_ns));
+        let times = times.map(|(operation, evaluation)| (operation.kernel_ns, evaluation.run_ns));
         let times: Vec<(i64, i64)> = times.collect();
         // First the GEMMs, then the addition.
         let expected = [(20_000_000, 15_000_000), (10_000_000, 5_000_000)];

@@ -152,7 +152,7 @@ pub(super) fn only<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
 
 /// Asserts that a text contains these parts; all kinds of spaces are equal.
 #[track_caller]
-pub(super) fn says(text: &str, parts: &[&str]) {
+pub(super) fn assert_contains(text: &str, parts: &[&str]) {
     let text = text.replace('\u{202F}', " ");
     for part in parts {
         assert!(text.contains(part), "no {part:?} in {text:?}");
@@ -161,7 +161,7 @@ pub(super) fn says(text: &str, parts: &[&str]) {
 
 /// Asserts that a text contains none of these parts.
 #[track_caller]
-pub(super) fn says_no(text: &str, parts: &[&str]) {
+pub(super) fn assert_contains_none(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(!text.contains(part), "{part:?} in {text:?}");
     }

@@ -1,7 +1,7 @@
 //! Kernels that become slower mid-run, or faster after its first part, whatever they compute: their rows belong to the analyses of their kinds; the
 //! remedy is the same for all.
 
-use super::any_kind;
+use super::across_kinds;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -105,7 +105,7 @@ fn before_and_after(input: &Input, rows: &[&Row]) -> Table {
 }
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
-    any_kind::run(input, rows, outcome, RULES, |rows| {
+    across_kinds::run(input, rows, outcome, RULES, |rows| {
         let (count, excess) = (n_calls(rows), excess_ns(input, rows));
         [
             (
@@ -124,7 +124,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::samples::{Calls, only, patterns, says};
+    use crate::findings::samples::{Calls, assert_contains, only, patterns};
 
     /// GEMMs of 100 µs and additions of 20: from the fifth of ten on they take 50 % longer.
     #[test]
@@ -145,14 +145,14 @@ mod tests {
             "whatever they compute",
             "360 µs",
         ];
-        says(&finding.issue, &said);
+        assert_contains(&finding.issue, &said);
         assert_eq!(finding.impact.unwrap().high_ns, 360_000);
         assert_eq!(finding.tables[0].rows.len(), 2);
         assert_eq!(patterns(&run(1.0).outcome("slowdown")), [""; 0]);
         // The other way round: the first four take twice as long.
         let outcome = run(0.5).outcome("slowdown");
         let finding = only(&outcome, "slower_at_start");
-        says(&finding.issue, &["Until 480 µs after the first", "2.00×"]);
+        assert_contains(&finding.issue, &["Until 480 µs after the first", "2.00×"]);
         assert_eq!(finding.impact.unwrap().high_ns, 240_000);
     }
 }

@@ -262,7 +262,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::samples::{only, patterns, says};
+    use crate::findings::samples::{assert_contains, only, patterns};
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
@@ -300,11 +300,11 @@ mod tests {
         let report = steps(&[true, true, false, true]);
         let outcome = report.analyses.outcome("kernel_tuning").unwrap();
         let finding = only(outcome, "kernel_tuning");
-        says(
+        assert_contains(
             &finding.issue,
             &["`aten::cudnn_convolution`", "in 3 of 4 steps"],
         );
-        says(&finding.model, &["torch.backends.cudnn.benchmark = False"]);
+        assert_contains(&finding.model, &["torch.backends.cudnn.benchmark = False"]);
         // In each of two later steps trials take 400 µs, and the GPU is idle in the operator for 280.
         assert_eq!(finding.impact.unwrap().high_ns, 1_360_000);
         assert_eq!(

@@ -15,7 +15,7 @@ const MODEL: &str = "model";
 
 /// Which runs to read, and the tag of their builds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RunQuery {
     /// The tag that identifies builds, with or without a leading `tags.`.
     pub by: String,
     /// Columns of `runs`, or tags, with the value that runs must have.
@@ -39,7 +39,7 @@ fn tag(name: &str) -> &str {
     name.strip_prefix("tags.").unwrap_or(name)
 }
 
-impl Asked {
+impl RunQuery {
     /// The name of the tag that identifies builds.
     pub fn tag(&self) -> &str {
         tag(&self.by)
@@ -75,14 +75,14 @@ fn cell<T: Clone>(column: &[Option<T>], at: usize) -> Option<T> {
 impl Fleet {
     /// The requested files, sorted by start. `tables` has one row of `runs` per file, and the rows of other tables that
     /// belong to it. Columns that were not read are empty.
-    pub fn new(tables: &Tables, asked: &Asked) -> Fleet {
+    pub fn new(tables: &Tables, query: &RunQuery) -> Fleet {
         let Some(runs) = tables.table(RUNS) else {
             return Fleet::default();
         };
         let (starts, ingested) = (runs.i64s("start"), runs.i64s("ingested"));
         let all = 0..runs.len();
-        let mut kept: Vec<usize> = all.filter(|at| asked.keeps(runs, *at)).collect();
-        if let Some(days) = asked.last_days {
+        let mut kept: Vec<usize> = all.filter(|at| query.keeps(runs, *at)).collect();
+        if let Some(days) = query.last_days {
             let last = |times: &[Option<i64>]| times.iter().flatten().max().copied();
             let newest = last(starts).or_else(|| last(ingested));
             let first = newest.map(|ns| ns.saturating_sub(i64::from(days).saturating_mul(DAY_NS)));
@@ -94,7 +94,7 @@ impl Fleet {
         let mut places: Places = Map::default();
         for at in &kept {
             let place = u32::try_from(fleet.runs.len()).unwrap_or(u32::MAX);
-            let row = run(runs, *at, asked.tag(), &mut fleet.texts);
+            let row = run(runs, *at, query.tag(), &mut fleet.texts);
             if let (Some(row), Some(Some(id))) = (row, ids.get(*at)) {
                 fleet.runs.push(row);
                 places.insert(id, place);
@@ -301,11 +301,11 @@ mod tests {
                 ],
             );
         }
-        let asked = Asked {
+        let query = RunQuery {
             by: "tags.build".to_owned(),
-            ..Asked::default()
+            ..RunQuery::default()
         };
-        let fleet = Fleet::new(&tables, &asked);
+        let fleet = Fleet::new(&tables, &query);
         // Sorted by start; rows without a run are left out, missing values are unknown.
         let totals = fleet.runs.iter().map(|run| (run.total_ns, run.idle_ns));
         assert_eq!(
@@ -346,14 +346,14 @@ mod tests {
         }
         let chosen = |wheres: &[(&str, &str)], last_days: Option<u32>| {
             let wheres = wheres.iter();
-            let asked = Asked {
+            let query = RunQuery {
                 by: "build".to_owned(),
                 wheres: wheres
                     .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                     .collect(),
                 last_days,
             };
-            let fleet = Fleet::new(&tables, &asked);
+            let fleet = Fleet::new(&tables, &query);
             let ids = fleet.runs.iter().map(|run| fleet.texts.get(run.run_id));
             ids.collect::<String>()
         };

@@ -21,7 +21,7 @@ pub mod texts;
 pub mod words;
 
 pub use answer::Answer;
-pub use from_tables::{Asked, tags_of};
+pub use from_tables::{RunQuery, tags_of};
 pub use metric::Metric;
 pub use rows::Fleet;
 pub use summary::Summary;

@@ -135,12 +135,12 @@ mod tests {
     #[test]
     fn both_shares_are_told() {
         let gpu = find("MI300X").unwrap();
-        let roof = roofline(&work(354e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
-        let achieved = achieved(&roof, 2000.0).unwrap();
+        let roofline = roofline(&work(354e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
+        let achieved = achieved(&roofline, 2000.0).unwrap();
         assert!(near(achieved.percent_of_roofline, 50.0));
         assert!(near(achieved.bandwidth_percent, 50.0));
         assert!(near(achieved.compute_percent.unwrap(), 25.0));
-        assert_eq!(super::achieved(&roof, 0.0), None);
+        assert_eq!(super::achieved(&roofline, 0.0), None);
     }
 
     #[test]
@@ -170,8 +170,8 @@ mod tests {
             bytes: Some(3.35e9),
             compute: None,
         };
-        let roof = roofline(&copy, gpu, Basis::Peak).unwrap();
-        assert_eq!((roof.bound, roof.compute_us), (Bound::Memory, None));
-        assert!(near(roof.time_us, 1000.0));
+        let roofline = roofline(&copy, gpu, Basis::Peak).unwrap();
+        assert_eq!((roofline.bound, roofline.compute_us), (Bound::Memory, None));
+        assert!(near(roofline.time_us, 1000.0));
     }
 }

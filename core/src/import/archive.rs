@@ -6,7 +6,7 @@ use super::container::{Container, Gunzip, Piece, Untar, Unzip};
 use super::error::{ImportError, ImportErrorKind};
 use super::format::{Head, Sniffed};
 use super::warning::Warnings;
-use super::{foreign, payload};
+use super::{payload, unsupported};
 
 pub use super::container::Member;
 
@@ -126,7 +126,7 @@ pub fn looks_like_trace(head: &[u8]) -> bool {
     let text = if inflated.is_empty() { head } else { &inflated };
     let holds = |word: &[u8]| text.windows(word.len()).any(|held| held == word);
     let head = Head::all(text);
-    foreign::sniff(head) != Sniffed::Yes
+    unsupported::sniff(head) != Sniffed::Yes
         && (payload::is_recognized(head) || WORDS.into_iter().any(holds))
 }
 

@@ -28,7 +28,7 @@ pub enum ImportErrorKind {
     /// UTF-16 text.
     Utf16,
     /// A format that is not supported.
-    Foreign(Foreign),
+    Unsupported(Unsupported),
     /// A damaged tar archive, or one without a trace.
     UnreadableTar(&'static str),
     /// A gzip file that ends or is damaged before any text.
@@ -49,7 +49,7 @@ labelled! {
     /// An unsupported kind of file: the sentence that names it, and what to do.
     #[non_exhaustive]
     #[allow(missing_docs, reason = "each has its sentence")]
-    pub enum Foreign {
+    pub enum Unsupported {
         Zstd => "this is a zstd file; decompress it first, or compress with gzip or zip",
         Xz => "this is an xz file; decompress it first, or compress with gzip or zip",
         Bzip2 => "this is a bzip2 file; decompress it first, or compress with gzip or zip",
@@ -86,7 +86,7 @@ impl fmt::Display for ImportErrorKind {
                 "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace"
             }
             Utf16 => "this is UTF-16 or UTF-32 text; save it as UTF-8",
-            Foreign(what) => what.label(),
+            Unsupported(what) => what.label(),
             UnreadableTar(why) => return write!(f, "this tar archive cannot be read: {why}"),
             UnreadableGzip => "this gzip file is damaged at its start; copy it again",
             UnreadableZip(why) => return write!(f, "this zip archive cannot be read: {why}"),

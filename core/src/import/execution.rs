@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::Imported;
 use super::container::{Container, Gunzip};
-use super::error::Foreign;
-use super::foreign;
+use super::error::Unsupported;
 use super::format::Head;
+use super::unsupported;
 use super::warning::WarningKind;
 use crate::base::map::Map;
 use crate::trace::{Category, EventId, OpArgsText, event_args};
@@ -67,7 +67,7 @@ impl ExecutionTrace {
     /// Whether a file that starts with these bytes is an execution trace.
     pub fn is_file(head: &[u8]) -> bool {
         let text = inflated(head);
-        foreign::recognize(Head::all(&text)) == Ok(Foreign::ExecutionTrace)
+        unsupported::recognize(Head::all(&text)) == Ok(Unsupported::ExecutionTrace)
     }
 
     /// Reads a file, which may be compressed.

@@ -12,16 +12,14 @@
 //! The text is never held as a whole: a chunk is read in place, and only an event that spans chunks is carried over. A
 //! split at any byte gives the same trace.
 
-mod apart;
 mod archive;
 mod args_text;
-mod called;
 mod categories;
 mod chrome_json;
 mod container;
 mod error;
 mod execution;
-mod foreign;
+mod file_names;
 mod format;
 mod json;
 mod limits;
@@ -29,21 +27,23 @@ mod part;
 mod payload;
 mod perfetto;
 mod rocprof;
+mod stages;
 mod unordered;
+mod unsupported;
 pub mod warning;
 mod wire;
 mod xplane;
 
-pub use apart::{Cutter, Inflated, Inflater, Piece};
 pub use archive::{Archive, InTar, Member, TarIndex, looks_like_trace};
-pub use called::{
-    Called, ENDINGS, ENDINGS_IN_WORDS, is_called_like_a_trace, is_called_like_an_archive,
+pub use chrome_json::PartReader;
+pub use error::{ImportError, ImportErrorKind, Unsupported};
+pub use execution::ExecutionTrace;
+pub use file_names::{
+    ENDINGS, ENDINGS_IN_WORDS, FileKind, is_called_like_a_trace, is_called_like_an_archive,
     is_called_like_traces,
 };
-pub use chrome_json::PartReader;
-pub use error::{Foreign, ImportError, ImportErrorKind};
-pub use execution::ExecutionTrace;
 pub use part::Part;
+pub use stages::{Cutter, Inflated, Inflater, Piece};
 
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Trace;

@@ -2,11 +2,11 @@
 
 use super::chrome_json;
 use super::error::ImportError;
-use super::foreign;
 use super::format::{Format, FormatReader, Head, Sniffed};
 use super::part::Part;
 use super::perfetto;
 use super::rocprof;
+use super::unsupported;
 use super::warning::Warnings;
 use super::xplane;
 use crate::trace::Trace;
@@ -26,8 +26,8 @@ const FORMATS: &[Format] = &[
         read: rocprof::reader,
     },
     Format {
-        sniff: foreign::sniff,
-        read: foreign::reader,
+        sniff: unsupported::sniff,
+        read: unsupported::reader,
     },
 ];
 

@@ -12,7 +12,7 @@ use super::replay::{Gain, Replay};
 use super::roles::Layout;
 use super::same_work::SameWork;
 use super::timing::Timing;
-use super::what_if::{Asked, WhatIf};
+use super::what_if::{Estimator, WhatIf};
 
 /// The results of analyzing a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,13 +75,13 @@ impl Analysis {
             replay,
             flow,
         };
-        analysis.causes = cause::find(&analysis.asked(job));
+        analysis.causes = cause::find(&analysis.estimator(job));
         analysis.no_waiting = {
             let causes = analysis.causes.iter().filter_map(Cause::change);
             let hosts = slow_hosts(job, &analysis.causes).into_iter();
             let hosts = hosts.map(|(host, _)| WhatIf::HostKeepsUp(host));
             let all = [WhatIf::SlowRanks].into_iter().chain(causes).chain(hosts);
-            analysis.asked(job).bound(all)
+            analysis.estimator(job).bound(all)
         };
         analysis
     }
@@ -90,13 +90,13 @@ impl Analysis {
     pub(crate) fn gain(&self, job: &Job, of: WhatIf) -> Option<Gain> {
         match of {
             WhatIf::NoWaiting => self.no_waiting.clone(),
-            of => self.asked(job).gain(of),
+            of => self.estimator(job).gain(of),
         }
     }
 
     /// What several changes would save together.
     pub(crate) fn gain_of_all(&self, job: &Job, changes: &[WhatIf]) -> Option<Gain> {
-        self.asked(job).gain_of_all(changes)
+        self.estimator(job).gain_of_all(changes)
     }
 
     /// The steps in which the network is slow, each with what fixing it would save. A single replay gives all of these:
@@ -118,8 +118,8 @@ impl Analysis {
         gains.collect()
     }
 
-    fn asked<'a>(&'a self, job: &'a Job) -> Asked<'a> {
-        Asked {
+    fn estimator<'a>(&'a self, job: &'a Job) -> Estimator<'a> {
+        Estimator {
             job,
             flow: &self.flow,
             layout: &self.layout,

@@ -17,7 +17,7 @@ use super::delay::{Delay, Excess};
 use super::experts::HOT;
 use super::replay::Gain;
 use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
-use super::what_if::{Asked, WhatIf};
+use super::what_if::{Estimator, WhatIf};
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::stats::{mean_of_middle_ns, median};
@@ -153,7 +153,7 @@ pub(crate) struct Cause {
     pub(crate) excess: Excess,
     /// What fixing it would save over these steps; `None` where clocks cannot be compared, for victims, and for tokens,
     /// which would go to other ranks instead.
-    pub(crate) worth_ns: Option<i64>,
+    pub(crate) saving_ns: Option<i64>,
 }
 
 impl Cause {
@@ -183,7 +183,7 @@ enum Sort {
 }
 
 /// The causes, largest saving first.
-pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
+pub(super) fn find(analysis: &Estimator) -> Vec<Cause> {
     let job = analysis.job;
     let experts = Experts::new(analysis);
     let mut found: Vec<(usize, Sort, Vec<usize>)> = Vec::new();
@@ -218,12 +218,12 @@ pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
             rank,
             why: why(analysis, &experts, sort, rank, &steps, &all),
             excess: all.excess,
-            worth_ns: None,
+            saving_ns: None,
             steps,
         };
         let gain = cause.change().and_then(|change| analysis.gain(change));
         Cause {
-            worth_ns: gain.map(|gain| within(analysis, &gain, &cause.steps)),
+            saving_ns: gain.map(|gain| within(analysis, &gain, &cause.steps)),
             ..cause
         }
     });
@@ -234,13 +234,13 @@ pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
     causes.extend(blame::victims(analysis, &steps));
     causes.arrange_by_key(|cause| {
         let excess_ns = cause.excess.total_ns;
-        (Reverse(cause.worth_ns), Reverse(excess_ns), cause.rank)
+        (Reverse(cause.saving_ns), Reverse(excess_ns), cause.rank)
     });
     causes
 }
 
 /// Times below this are too short to matter in a step.
-fn least_ns(job: &Job, analysis: &Asked, step: usize) -> i64 {
+fn least_ns(job: &Job, analysis: &Estimator, step: usize) -> i64 {
     let replayed = analysis.replay.iter().flat_map(|replay| &replay.steps);
     let replayed = replayed
         .filter(|of| of.step == step)
@@ -287,7 +287,7 @@ fn least_ratio(ratios: &[f64], may_be_halves: bool) -> f64 {
 
 /// The kinds of causes that apply to a rank in a step.
 fn sorts(
-    analysis: &Asked,
+    analysis: &Estimator,
     experts: &Experts,
     (step, rank): (usize, usize),
     is_slower: bool,
@@ -342,7 +342,7 @@ fn more(more_ns: i64, of_experts_ns: i64, share: f64, least_ns: i64) -> Option<S
 }
 
 /// What a change saves in some steps.
-fn within(analysis: &Asked, gain: &Gain, steps: &[usize]) -> i64 {
+fn within(analysis: &Estimator, gain: &Gain, steps: &[usize]) -> i64 {
     let all = analysis.replay.iter().flat_map(|replay| &replay.steps);
     let of_steps = all.zip(&gain.of_steps);
     let of_steps = of_steps.filter(|(of, _)| steps.contains(&of.step));
@@ -351,7 +351,7 @@ fn within(analysis: &Asked, gain: &Gain, steps: &[usize]) -> i64 {
 
 /// The evidence.
 fn why(
-    analysis: &Asked,
+    analysis: &Estimator,
     experts: &Experts,
     sort: Sort,
     rank: usize,

@@ -83,8 +83,8 @@ fn give(ranks: &mut [Rank], names: Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::job::Job;
+    use crate::job::files::JobFiles;
     use crate::job::testing::TestJob;
-    use crate::job::world::World;
 
     /// The hosts of each of four ranks; the last two are on another clock.
     fn hosts(n_devices: u32) -> (Vec<String>, Vec<usize>) {
@@ -94,8 +94,8 @@ mod tests {
             digest.identity.n_devices = n_devices;
             digest
         });
-        let world = World::new(digests.collect());
-        let job = Job::new(world.windows.into_iter().next().unwrap());
+        let job_files = JobFiles::new(digests.collect());
+        let job = Job::new(job_files.windows.into_iter().next().unwrap());
         (job.hosts, job.ranks.iter().map(|rank| rank.host).collect())
     }
 

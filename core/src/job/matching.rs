@@ -261,7 +261,7 @@ fn pair(digest: &Digest, of: &Collective, own: u32, group: &Group) -> Transfer {
 }
 
 /// A collective, by its step and what each rank did.
-type Together<'a> = (Option<usize>, Vec<Entry<'a>>);
+type MatchedEntries<'a> = (Option<usize>, Vec<Entry<'a>>);
 
 /// Matches the lists of a lane. `Seq` of point-to-point transfers counts all transfers of a rank in the group, so it
 /// differs between sender and receiver.
@@ -270,7 +270,7 @@ fn together<'a>(
     has_seq: bool,
     mut leave_out: impl FnMut(u32),
     ranks: &[Rank],
-) -> Vec<Together<'a>> {
+) -> Vec<MatchedEntries<'a>> {
     let mut all = lists.iter().flatten();
     let keyed: Vec<Keyed> = match has_seq && all.all(|entry| entry.of.seq.is_some()) {
         true => lists.iter().flat_map(|list| by_seq(list)).collect(),

@@ -25,7 +25,7 @@ use crate::trace::{
 };
 
 /// If a tool adds ranks, this many events at the beginning all have one.
-const N_ASKED: usize = 16;
+const N_SAMPLED: usize = 16;
 
 /// Flow ids are offset by the rank times a power of ten up to this one.
 const MOST_POWER: u32 = 15;
@@ -101,7 +101,7 @@ impl<'a> Merged<'a> {
     pub(crate) fn new(imported: &'a Imported) -> Option<Merged<'a>> {
         let trace = &imported.trace;
         let of_args = |event| arg(trace, event, "rank")?.parse().ok().map(Who::Rank);
-        let mut first = trace.events.ids().take(N_ASKED);
+        let mut first = trace.events.ids().take(N_SAMPLED);
         let has_args = first.all(|event| of_args(event).is_some());
         let mut tracks: Vec<Option<Who>> = (trace.tracks.iter())
             .map(|(id, _)| of_track(trace, id))
@@ -186,7 +186,7 @@ impl<'a> Merged<'a> {
         table.ends.extend(ends.into_iter());
         let numbers = trace.sequence_numbers.iter();
         let numbers = numbers.filter_map(|(event, number)| Some((*new_ids.get(event)?, *number)));
-        let untrue = trace.untrue_durations.iter();
+        let untrue = trace.unreliable_durations.iter();
         let untrue = untrue.filter_map(|(event, ns)| Some((*new_ids.get(event)?, *ns)));
         let mut devices = Vec::new();
         for device in &trace.devices {
@@ -199,7 +199,7 @@ impl<'a> Merged<'a> {
             source: trace.source,
             flows: table,
             sequence_numbers: numbers.collect(),
-            untrue_durations: untrue.collect(),
+            unreliable_durations: untrue.collect(),
             n_events_read: part.events.len() as u64,
             metadata: self.metadata(trace),
             devices,
@@ -380,7 +380,7 @@ mod tests {
     use super::*;
     use crate::import::import;
     use crate::job::Job;
-    use crate::job::world::World;
+    use crate::job::files::JobFiles;
 
     /// An all-reduce of rank 0 or 1 with the call that launched it, as TraceFusion writes them: `pid` of rank 1 offset
     /// by 10⁴, its correlation by 10³, its flow by 10².
@@ -445,9 +445,9 @@ mod tests {
         assert_eq!(trace.flows.starts.get(0).unwrap().id, LinkId(7));
         assert_eq!(trace.flows.ends.get(0).unwrap().id, LinkId(7));
 
-        let world = World::new(digests(imported));
-        assert_eq!(world.set_apart, []);
-        let job = Job::new(world.windows.into_iter().next().unwrap());
+        let job_files = JobFiles::new(digests(imported));
+        assert_eq!(job_files.excluded, []);
+        let job = Job::new(job_files.windows.into_iter().next().unwrap());
         let ranks = job.ranks.iter();
         let ranks = ranks.map(|rank| (rank.number, rank.digest.file.name.as_str()));
         assert_eq!(
@@ -476,9 +476,9 @@ mod tests {
         let digests = digests(imported);
         // The metadata of the file is that of its first rank.
         assert!(digests.iter().all(|digest| digest.identity.rank.is_none()));
-        let world = World::new(digests);
-        assert_eq!(world.set_apart, []);
-        let mut window = world.windows.into_iter().next().unwrap();
+        let job_files = JobFiles::new(digests);
+        assert_eq!(job_files.excluded, []);
+        let mut window = job_files.windows.into_iter().next().unwrap();
         window.ranks.arrange_by_key(|rank| rank.number);
         let identities = window.ranks.iter().map(|rank| {
             let identity = &rank.digest.identity;

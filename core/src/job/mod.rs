@@ -2,27 +2,30 @@
 //!
 //! ```text
 //! Profile ─Digest::new→ Digest ┐
-//! Profile ─Digest::new→ Digest ┼─World::new→ Window ─Job::new→ Job ─Analysis::new→ Analysis
-//! Profile ─Digest::new→ Digest ┘             Window                       └→ sheets, findings, views
+//! Profile ─Digest::new→ Digest ┼─JobFiles::new→ Window ─Job::new→ Job ─Analysis::new→ Analysis
+//! Profile ─Digest::new→ Digest ┘                Window                       └→ sheets, findings, views
 //! ```
 //!
 //! | value | what it is |
 //! |---|---|
 //! | [`Digest`] | the summary kept of one rank |
-//! | [`World`](world::World) | which digests belong to one job, window by window of the profiler; what is excluded, and why |
+//! | [`JobFiles`](files::JobFiles) | which digests belong to one job, window by window of the profiler; what is excluded, and why |
 //! | [`Job`] | the ranks of a window: their groups, and which collectives belong together |
 //! | [`Analysis`] | which ranks delay the others, why, and what a change would save |
 //!
 //! Each rank's times are on its own clock until `clocks` has estimated the offsets between them.
 
+pub mod alignment;
 pub mod analysis;
 pub mod bandwidth;
+pub(crate) mod cards;
 pub(crate) mod cause;
 pub(crate) mod clocks;
 pub(crate) mod coordinates;
 pub(crate) mod delay;
 pub mod digest;
 pub(crate) mod experts;
+pub mod files;
 mod findings;
 pub(crate) mod flow;
 pub(crate) mod groups;
@@ -30,7 +33,6 @@ pub mod heads;
 mod hosts;
 pub(crate) mod matching;
 mod merged;
-pub mod moment;
 pub(crate) mod network;
 pub mod overview;
 pub(crate) mod pipeline;
@@ -38,20 +40,18 @@ pub(crate) mod replay;
 pub(crate) mod roles;
 pub(crate) mod same_work;
 pub mod sheets;
-pub(crate) mod shown;
 pub mod strip;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod timing;
 pub(crate) mod unfinished;
 pub(crate) mod what_if;
-pub mod world;
 
 use crate::base::sort::Arrange;
 use crate::job::clocks::Clocks;
+use crate::job::files::Window;
 use crate::job::groups::Group;
 use crate::job::matching::{Matched, Unmatched};
-use crate::job::world::Window;
 
 pub use analysis::Analysis;
 pub use digest::Digest;

@@ -10,11 +10,11 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use super::analysis::Analysis;
+pub use super::cards::{CardCollective, JobCard, ShownTable};
 use super::digest::Step;
+use super::files::Excluded;
 use super::findings;
 use super::sheets;
-pub use super::shown::{CardCollective, JobCard, ShownTable};
-use super::world::SetApart;
 use super::{Job, Rank};
 use crate::base::format;
 use crate::base::group::grouped;
@@ -22,7 +22,7 @@ use crate::base::map::Map;
 use sheets::{Place, Waits};
 
 /// The inputs of the overview.
-struct Seen<'a> {
+struct Context<'a> {
     job: &'a Job,
     analysis: &'a Analysis,
     /// How long each rank waited in each step.
@@ -94,53 +94,53 @@ pub struct JobOverview {
     pub cards: Vec<JobCard>,
     /// The evidence: ranks, collectives, groups, clocks.
     pub tables: Vec<ShownTable>,
-    /// Sentences about what is missing, damaged or set apart.
+    /// Sentences about what is missing, damaged or excluded.
     pub quality: Vec<String>,
 }
 
 impl JobOverview {
-    /// Builds the overview from a job, its analysis and the files that were set apart.
-    pub fn new(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> JobOverview {
-        let seen = Seen {
+    /// Builds the overview from a job, its analysis and the files that were excluded.
+    pub fn new(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> JobOverview {
+        let context = Context {
             job,
             analysis,
             waits: sheets::waits(job, analysis),
         };
-        let cards = findings::find(job, analysis, set_apart).into_iter();
+        let cards = findings::find(job, analysis, excluded).into_iter();
         let cards = cards.map(|card| JobCard {
-            collective: waited_for_in(&seen, &card),
+            collective: waited_for_in(&context, &card),
             ..card
         });
         let cards: Vec<JobCard> = cards.collect();
         JobOverview {
-            headline: headline(&seen, &cards),
+            headline: headline(&context, &cards),
             about: about(job),
             steps: (job.steps.iter())
                 .map(|step| format!("step {}", step.number))
                 .collect(),
             ranks: job.ranks.iter().map(|rank| name(job, rank)).collect(),
-            measures: measures::of(&seen),
+            measures: measures::of(&context),
             cards,
-            tables: tables::of(&seen),
-            quality: quality::lines(job, set_apart),
+            tables: tables::of(&context),
+            quality: quality::lines(job, excluded),
         }
     }
 }
 
 /// The finding with the largest saving, and where others wait because of it.
-fn headline(seen: &Seen, cards: &[JobCard]) -> String {
-    let job = seen.job;
+fn headline(context: &Context, cards: &[JobCard]) -> String {
+    let job = context.job;
     if let Some(card) = cards
         .first()
         .filter(|card| card.key == findings::UNFINISHED)
     {
         return format!("{}. {}", card.title, card.issue);
     }
-    let first = cards.first().filter(|card| card.worth_ns.is_some());
+    let first = cards.first().filter(|card| card.saving_ns.is_some());
     match first.filter(|card| card.key != "no_waiting") {
         Some(card) => {
-            let saves = format!("{}. Fixing it saves {}.", card.title, card.worth);
-            match others_wait_in(seen, card) {
+            let saves = format!("{}. Fixing it saves {}.", card.title, card.savings);
+            match others_wait_in(context, card) {
                 Some(kind) => format!("{saves} The other ranks wait most in {kind}."),
                 None => saves,
             }
@@ -174,7 +174,7 @@ fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
     };
     let mut all = format!("No {single}rank{of_read} delays the others by 1 % of a step or more.");
     if let Some(card) = bound {
-        let waiting = format!(" All waiting between ranks costs at most {}.", card.worth);
+        let waiting = format!(" All waiting between ranks costs at most {}.", card.savings);
         all.push_str(&waiting);
     }
     // What takes the time instead.
@@ -191,8 +191,8 @@ fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
 
 /// The collectives in which the ranks that a card does not blame wait the most, in the step that shows it best; `None`
 /// if the card blames no rank.
-fn others_wait_in(seen: &Seen, card: &JobCard) -> Option<&'static str> {
-    let Seen { job, analysis, .. } = seen;
+fn others_wait_in(context: &Context, card: &JobCard) -> Option<&'static str> {
+    let Context { job, analysis, .. } = context;
     let number = |rank: usize| job.ranks.get(rank).map(|rank| rank.number);
     let is_blamed = |rank: usize| number(rank).is_some_and(|of| card.ranks.contains(&of));
     if !analysis.causes.iter().any(|cause| is_blamed(cause.rank)) {
@@ -216,8 +216,8 @@ fn others_wait_in(seen: &Seen, card: &JobCard) -> Option<&'static str> {
 }
 
 /// The collective in which others wait the longest for a rank of a card, in the step that shows it best.
-fn waited_for_in(seen: &Seen, card: &JobCard) -> Option<CardCollective> {
-    let Seen { job, analysis, .. } = seen;
+fn waited_for_in(context: &Context, card: &JobCard) -> Option<CardCollective> {
+    let Context { job, analysis, .. } = context;
     let nodes = analysis.flow.nodes.iter();
     let nodes = nodes.filter(|node| card.step.is_some() && node.step == card.step);
     let waited = nodes.filter_map(|node| {

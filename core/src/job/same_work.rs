@@ -3,7 +3,7 @@
 //! The same kernel with the same shapes counts as the same work on all ranks. The amount of work of a rank is compared
 //! only with ranks of its own pipeline stage, since other stages do something else.
 
-mod more;
+mod extra;
 mod slow;
 
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::base::stats::medians_of_others;
 
-pub(crate) use more::MoreWork;
+pub(crate) use extra::MoreWork;
 pub(crate) use slow::{SlowCategory, SlowWork};
 
 /// Ranks have the same work if it differs by no more than this share.
@@ -141,7 +141,7 @@ impl SameWork {
         }
         items.arrange_by_key(|item| (item.key, item.rank, item.step));
         same.slow = slow::find(&items, &texts);
-        same.more = more::find(&items, &texts, layout, job.ranks.len());
+        same.more = extra::find(&items, &texts, layout, job.ranks.len());
         (same.items, same.texts) = (items, texts);
         same
     }

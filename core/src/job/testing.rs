@@ -5,7 +5,7 @@ use super::digest::{
     Collective, Digest, GpuTime, GroupText, NamedGroup, OwnTime, RankFrom, Step, TextId, VERSION,
     Work,
 };
-use super::world::World;
+use super::files::JobFiles;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::import::warning::{Warning, WarningKind};
@@ -350,9 +350,9 @@ impl TestJob {
     pub(crate) fn without(self, missing: &[u32]) -> Job {
         let mut digests = self.digests();
         digests.retain(|digest| !missing.contains(&digest.identity.rank.unwrap()));
-        let world = World::new(digests);
-        assert_eq!(world.set_apart, []);
-        Job::new(world.windows.into_iter().next().unwrap())
+        let job_files = JobFiles::new(digests);
+        assert_eq!(job_files.excluded, []);
+        Job::new(job_files.windows.into_iter().next().unwrap())
     }
 
     /// The job.

@@ -56,7 +56,7 @@ pub(crate) enum WhatIf {
 }
 
 /// The data needed to estimate what changes would save.
-pub(crate) struct Asked<'a> {
+pub(crate) struct Estimator<'a> {
     pub(crate) job: &'a Job,
     pub(crate) flow: &'a Flow,
     pub(crate) layout: &'a Layout,
@@ -68,7 +68,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) replay: Option<&'a Replay>,
 }
 
-impl Asked<'_> {
+impl Estimator<'_> {
     /// What a change saves; `None` where clocks cannot be compared.
     pub(crate) fn gain(&self, of: WhatIf) -> Option<Gain> {
         let replay = self.replay?;

@@ -1,7 +1,7 @@
 //! Attention, by the names of operators and kernels.
 
 use super::moe::quantizes;
-use super::words::{Words, holds, leading_digits, said_by};
+use super::words::{Words, classify, holds, leading_digits};
 use super::{Family, family_of_kernel};
 use crate::base::labels::labelled;
 use AttentionKernel::{Cache, Flash, Flex, Library, Linear, Math, MemoryEfficient, Paged};
@@ -55,7 +55,7 @@ const WORDS: &Words<AttentionKernel> = &[
 impl AttentionKernel {
     /// From one name; `None` if it is not known.
     pub(crate) fn of_name(name: &str) -> Option<AttentionKernel> {
-        said_by(WORDS, name)
+        classify(WORDS, name)
     }
 
     /// Whether it is attention with scores, whose usual efficiency by length is known.

@@ -1,6 +1,6 @@
 //! Collectives: their kind and purpose, by the names of kernels and process groups.
 
-use super::words::{Words, holds, letters, said_by};
+use super::words::{Words, classify, holds, letters};
 use crate::base::labels::labelled;
 use CollectiveKind::*;
 
@@ -54,7 +54,7 @@ const KINDS: &Words<CollectiveKind> = &[
 impl CollectiveKind {
     /// From the name in PyTorch or of a kernel: "_allgather_base", "ncclDevKernel_AllReduce_Sum".
     pub(crate) fn of_name(name: &str) -> CollectiveKind {
-        said_by(KINDS, &letters(name)).unwrap_or(Unknown)
+        classify(KINDS, &letters(name)).unwrap_or(Unknown)
     }
 
     /// Whether all ranks end up with the sum of their inputs.

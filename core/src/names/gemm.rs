@@ -1,7 +1,7 @@
 //! What the names of GEMM operators and kernels say: helper kernels, split-K, types.
 
 use super::tile::Split;
-use super::words::{Words, holds, said_by};
+use super::words::{Words, classify, holds};
 
 /// Kernels that copy operands into another layout.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {
@@ -83,7 +83,7 @@ pub(crate) fn packed_bits(op: &str) -> Option<u32> {
         (4, &["4bit", "int4", "w4a", "fp4", "gptq", "awq", "marlin"]),
         (8, &["int8pack", "w8a16"]),
     ];
-    said_by(WORDS, op)
+    classify(WORDS, op)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Helper kernels that an operator launches in addition to its main kernel.
 
-use super::words::{Words, holds, said_by};
+use super::words::{Words, classify, holds};
 use crate::base::labels::labelled;
 use crate::trace::Category;
 
@@ -56,7 +56,7 @@ impl HelperKind {
         match category {
             Category::GpuMemset => Some(HelperKind::Fill),
             Category::GpuMemcpy => Some(HelperKind::Copy),
-            _ => said_by(WORDS, kernel).filter(|_| !holds(kernel, OWN_WORK)),
+            _ => classify(WORDS, kernel).filter(|_| !holds(kernel, OWN_WORK)),
         }
     }
 }

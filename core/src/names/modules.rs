@@ -1,6 +1,6 @@
 //! Roles of modules, by name.
 
-use super::words::{Words, said_by};
+use super::words::{Words, classify};
 use crate::base::labels::labelled;
 use ModuleRole::*;
 
@@ -39,7 +39,7 @@ const WORDS: &Words<ModuleRole> = &[
 impl ModuleRole {
     /// From the name of a module.
     pub fn of_module(name: &str) -> Option<ModuleRole> {
-        said_by(WORDS, name)
+        classify(WORDS, name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Roles of kernels in MoE layers, from the names of operators and kernels.
 
-use super::words::{Words, holds, said_by};
+use super::words::{Words, classify, holds};
 use crate::base::labels::labelled;
 
 labelled! {
@@ -67,7 +67,7 @@ const NARROW: &[&str] = &["fp8", "fp4", "int8", "int4", "mxfp", "w4a", "w8a8"];
 impl MoeRole {
     /// From the name and TraceLens's label.
     pub(crate) fn of(name: &str, label: &str) -> MoeRole {
-        match (label, MoeRole::said_by(name)) {
+        match (label, MoeRole::of_name(name)) {
             ("MoE_fused", _) => MoeRole::Fused,
             ("MoE_unfused", Some(role @ (MoeRole::Gemm1 | MoeRole::Gemm2))) => role,
             ("MoE_unfused", _) => MoeRole::Gemm,
@@ -79,9 +79,9 @@ impl MoeRole {
     }
 
     /// The role of a kernel that is known to be in an MoE layer, from its own name, else from its template arguments.
-    pub(crate) fn said_by(name: &str) -> Option<MoeRole> {
+    pub(crate) fn of_name(name: &str) -> Option<MoeRole> {
         let own = name.split('<').next().unwrap_or(name);
-        said_by(WORDS, own).or_else(|| said_by(WORDS, name))
+        classify(WORDS, own).or_else(|| classify(WORDS, name))
     }
 
     /// Whether it is one of the two expert GEMMs, as a separate kernel.
@@ -112,7 +112,7 @@ pub(crate) fn is_layer(op: &str) -> bool {
     let is_operator =
         op.contains("::") && !op.starts_with("aten::") && !op.contains([' ', '<', '(']);
     let is_part = || {
-        let said = MoeRole::said_by(op);
+        let said = MoeRole::of_name(op);
         said.is_some_and(|role| !matches!(role, MoeRole::Gemm | MoeRole::Fused))
     };
     is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && !is_part()
@@ -217,7 +217,7 @@ mod tests {
             ("_moe_sum_reduce_kernel", Combine),
         ];
         for (name, role) in cases {
-            assert_eq!(MoeRole::said_by(name), Some(role), "{name}");
+            assert_eq!(MoeRole::of_name(name), Some(role), "{name}");
         }
     }
 

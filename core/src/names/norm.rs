@@ -1,6 +1,6 @@
 //! Kinds of norms, by name.
 
-use super::words::{Words, letters, said_by};
+use super::words::{Words, classify, letters};
 use crate::base::labels::labelled;
 
 labelled! {
@@ -27,7 +27,7 @@ const WORDS: &Words<NormKind> = &[
 impl NormKind {
     /// From the name of the operator, or of a kernel without one.
     pub(crate) fn of(name: &str) -> NormKind {
-        said_by(WORDS, &letters(name)).unwrap_or(NormKind::Other)
+        classify(WORDS, &letters(name)).unwrap_or(NormKind::Other)
     }
 
     /// Its label at the start of a title.

@@ -2,7 +2,7 @@
 
 use ReductionKind::*;
 
-use super::words::{Words, holds, said_by, without_namespace};
+use super::words::{Words, classify, holds, without_namespace};
 use crate::base::labels::labelled;
 
 labelled! {
@@ -50,7 +50,7 @@ const WORDS: &Words<ReductionKind> = &[
 impl ReductionKind {
     /// From the name of the operator, or of a kernel without one.
     pub(crate) fn of(name: &str) -> ReductionKind {
-        said_by(WORDS, name).unwrap_or(Other)
+        classify(WORDS, name).unwrap_or(Other)
     }
 
     /// Whether its values are read in an unknown number of passes.

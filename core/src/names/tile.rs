@@ -17,7 +17,7 @@
 //! | memory-efficient attention | `aligned_64x128_rf` | queries × keys |
 
 use super::convolution;
-use super::words::{Words, holds, leading_digits, said_by};
+use super::words::{Words, classify, holds, leading_digits};
 use crate::base::labels::labelled;
 
 /// The tile that one workgroup computes.
@@ -224,7 +224,7 @@ const GENERATIONS: &Words<Generation> = &[
 impl Generation {
     /// From the name of a kernel; `None` if it does not say.
     pub(crate) fn of(kernel: &str) -> Option<Generation> {
-        said_by(GENERATIONS, kernel)
+        classify(GENERATIONS, kernel)
     }
 
     /// From a compute capability; `None` for older ones.

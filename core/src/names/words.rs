@@ -4,11 +4,11 @@
 pub(crate) type Words<T> = [(T, &'static [&'static str])];
 
 /// The meaning of the words of a name, ignoring case.
-pub(crate) fn said_by<T: Copy>(words: &Words<T>, name: &str) -> Option<T> {
+pub(crate) fn classify<T: Copy>(words: &Words<T>, name: &str) -> Option<T> {
     let name = Lowered::new(name);
     let has = |words: &[&str]| words.iter().any(|word| name.holds(word));
-    let (said, _) = words.iter().find(|(_, words)| has(words))?;
-    Some(*said)
+    let (class, _) = words.iter().find(|(_, words)| has(words))?;
+    Some(*class)
 }
 
 /// Whether a name contains one of some lowercase words, ignoring its case.

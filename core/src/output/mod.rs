@@ -12,7 +12,7 @@ pub use tables_doc::tables_markdown;
 pub mod archive;
 pub mod document;
 pub mod documents;
-pub mod enclosed;
+pub mod embedded;
 pub mod export;
 pub mod json;
 pub mod kineto;

@@ -110,7 +110,7 @@ pub fn padding(bytes: u64) -> usize {
 mod tests {
     use super::*;
     use crate::job::digest::{Digest, RankFrom};
-    use crate::job::world::World;
+    use crate::job::files::JobFiles;
 
     fn job() -> Job {
         let digests = [0, 1].map(|rank| {
@@ -122,7 +122,7 @@ mod tests {
             digest.identity.host = "a".to_owned();
             digest
         });
-        Job::new(World::new(digests.to_vec()).windows.remove(0))
+        Job::new(JobFiles::new(digests.to_vec()).windows.remove(0))
     }
 
     #[test]

@@ -291,11 +291,14 @@ pub(super) fn ragged(input: &OpInput) -> Option<Mixture> {
 
 /// The number of experts on all GPUs. It is an argument of vLLM's operators: the first integer after the expert ids, or
 /// −1 if a call holds all of them. For others it is the number that the call holds.
-pub(super) fn n_experts(input: &OpInput, ids: usize, held: f64) -> f64 {
+pub(super) fn n_experts(input: &OpInput, ids: usize, local_experts: f64) -> f64 {
     let is_argument = input.name.starts_with("vllm::") && input.name.ends_with("fused_experts");
     let numbers = (ids + 1..input.n_args()).filter_map(|at| input.value(at).parse::<u32>().ok());
-    let mut numbers = numbers.map(f64::from).filter(|all| *all >= held);
-    numbers.next().filter(|_| is_argument).unwrap_or(held)
+    let mut numbers = numbers.map(f64::from).filter(|all| *all >= local_experts);
+    numbers
+        .next()
+        .filter(|_| is_argument)
+        .unwrap_or(local_experts)
 }
 
 /// Bytes of an element of the result of a stage, argument 6: 8-bit tokens give 16-bit results.

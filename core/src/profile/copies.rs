@@ -4,7 +4,7 @@ mod origin;
 mod summary;
 
 use crate::base::labels::labelled;
-use crate::names::words::{Words, letters, said_by};
+use crate::names::words::{Words, classify, letters};
 use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
 use crate::trace::event_args as args;
@@ -37,7 +37,7 @@ const DIRECTIONS: &Words<Direction> = &[
 impl Direction {
     /// From the profiler's name: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice", "MEMORY_COPY_DEVICE_TO_HOST".
     pub(crate) fn of_name(name: &str) -> Direction {
-        said_by(DIRECTIONS, &letters(name)).unwrap_or(Direction::Unknown)
+        classify(DIRECTIONS, &letters(name)).unwrap_or(Direction::Unknown)
     }
 
     /// Whether one end is in host memory.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A value and its type.
-struct Known {
+struct Entry {
     of: TypeId,
     value: Arc<dyn Any + Send + Sync>,
 }
@@ -16,7 +16,7 @@ struct Known {
 /// Values by type.
 #[derive(Default)]
 pub(crate) struct Memo {
-    known: Mutex<Vec<Known>>,
+    entries: Mutex<Vec<Entry>>,
 }
 
 impl Memo {
@@ -28,7 +28,7 @@ impl Memo {
         // Computed without holding the lock: one value may depend on another.
         let made = Arc::new(make());
         let value = Arc::clone(&made);
-        self.lock().push(Known {
+        self.lock().push(Entry {
             of: TypeId::of::<T>(),
             value,
         });
@@ -42,8 +42,8 @@ impl Memo {
         Arc::clone(&known.value).downcast().ok()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -40,7 +40,7 @@ struct KernelTraits {
 impl KernelTraits {
     fn by(family: Family, name: &str) -> KernelTraits {
         let may_have = matches!(family, Family::Moe | Family::Gemm);
-        let role = may_have.then(|| MoeRole::said_by(name)).flatten();
+        let role = may_have.then(|| MoeRole::of_name(name)).flatten();
         let is_grouped = family == Family::Gemm && role == Some(MoeRole::Gemm);
         KernelTraits {
             family,

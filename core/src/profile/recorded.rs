@@ -26,14 +26,14 @@ impl Profile {
             mut warnings,
             text_bytes,
         } = imported;
-        let mended = repair::mend(&mut trace, &mut warnings);
+        let repaired = repair::repair(&mut trace, &mut warnings);
         let parts = Recorded {
             trace,
             warnings,
             text_bytes,
-            clocks_ns: mended.clocks_ns,
-            as_recorded: mended.as_recorded.into(),
-            launches: mended.launches,
+            clocks_ns: repaired.clocks_ns,
+            as_recorded: repaired.as_recorded.into(),
+            launches: repaired.launches,
         };
         let merging = parts.merging(captures);
         parts.profile(captures, merging, None)

@@ -67,18 +67,18 @@ pub fn asides(profile: &Profile, report: &Report) -> Asides {
 
 /// The saving of a finding, as text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Worth {
+pub struct Savings {
     /// The range of time saved: "0.9–1.8 ms".
     pub time: String,
     /// The saving relative to the run; `None` if the run has no length.
-    pub of_run: Option<WorthOfRun>,
+    pub of_run: Option<SavingsOfRun>,
     /// Whether it is an upper bound, not an expected value.
     pub is_at_most: bool,
 }
 
 /// A saving relative to the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorthOfRun {
+pub struct SavingsOfRun {
     /// The range of its share: "3.2–6.1 %".
     pub share: String,
     /// The speedup of the run: "1.03–1.06×".
@@ -87,9 +87,9 @@ pub struct WorthOfRun {
     pub percent: (f64, f64),
 }
 
-impl Worth {
+impl Savings {
     /// The saving of an impact in a report.
-    pub fn new(report: &Report, impact: &Impact) -> Worth {
+    pub fn new(report: &Report, impact: &Impact) -> Savings {
         let is_at_most = impact.estimate == Estimate::UpperBound;
         // "Up to 0–145 µs" is the same as "up to 145 µs".
         let low_ns = match is_at_most && impact.low_ns == 0 {
@@ -98,12 +98,12 @@ impl Worth {
         };
         let share = |ns: i64| percent_of(ns, report.overview.total_ns?);
         let ends = share(impact.low_ns).zip(share(impact.high_ns));
-        let of_run = ends.zip(share(low_ns)).map(|(percent, low)| WorthOfRun {
+        let of_run = ends.zip(share(low_ns)).map(|(percent, low)| SavingsOfRun {
             share: format::range(&format::percent(low), &format::percent(percent.1)),
             speed_up: format::range(&speed_up(low), &speed_up(percent.1)),
             percent,
         });
-        Worth {
+        Savings {
             time: format::time_range_ns(low_ns, impact.high_ns),
             of_run,
             is_at_most,
@@ -145,11 +145,11 @@ pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {
     let Some(impact) = &finding.impact else {
         return without_time(finding);
     };
-    let worth = Worth::new(report, impact).sentence();
+    let savings = Savings::new(report, impact).sentence();
     match impact.estimate {
-        Estimate::Heuristic => format!("By rule of thumb {worth}."),
-        _ if worth.starts_with("up to") => format!("U{}.", worth.trim_start_matches('u')),
-        _ => format!("{worth}."),
+        Estimate::Heuristic => format!("By rule of thumb {savings}."),
+        _ if savings.starts_with("up to") => format!("U{}.", savings.trim_start_matches('u')),
+        _ => format!("{savings}."),
     }
 }
 
@@ -168,7 +168,7 @@ fn together(report: &Report) -> Option<String> {
         };
         format!(
             "All findings together: {}; savings of the same operation count once.{late}",
-            Worth::new(report, together).sentence()
+            Savings::new(report, together).sentence()
         )
     })
 }
@@ -414,7 +414,7 @@ mod tests {
                 high_ns,
                 estimate,
             };
-            let sentence = Worth::new(&report, &impact).sentence();
+            let sentence = Savings::new(&report, &impact).sentence();
             assert_eq!(sentence.replace('\u{202F}', " "), expected);
         }
     }

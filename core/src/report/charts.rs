@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::overview::SplitKind;
-use super::{Judged, Report};
+use super::{Evaluation, Report};
 use crate::base::format;
 use crate::base::interval::{Interval, length, sum, union};
 use crate::base::sort::Arrange;
@@ -85,7 +85,7 @@ pub struct Mark<'a> {
     /// The operation itself.
     pub operation: &'a Operation,
     /// How it performs on the GPU.
-    pub judged: &'a Judged,
+    pub evaluation: &'a Evaluation,
     /// Its position.
     pub spot: Spot,
 }
@@ -94,13 +94,13 @@ pub struct Mark<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Spot {
     /// On both axes.
-    Roof {
+    Roofline {
         /// FLOPS/Byte.
         intensity: f64,
         /// The achieved rate.
         tflops_per_s: f64,
     },
-    /// It has no arithmetic: only its bandwidth can be judged.
+    /// It has no arithmetic: only its bandwidth can be evaluated.
     Bandwidth {
         /// The achieved rate.
         tb_per_s: f64,
@@ -113,16 +113,20 @@ pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline
     let gpu = report.options.gpu.as_deref()?;
     let mut specs: Vec<ComputeSpec> = Vec::new();
     let mut marks = Vec::new();
-    let all = profile.operations().iter().zip(&report.judged).enumerate();
-    for (row, (operation, judged)) in all {
-        if judged.is_over_link {
+    let all = profile
+        .operations()
+        .iter()
+        .zip(&report.evaluations)
+        .enumerate();
+    for (row, (operation, evaluation)) in all {
+        if evaluation.is_over_link {
             continue;
         }
-        let Some(spot) = spot(judged) else {
+        let Some(spot) = spot(evaluation) else {
             continue;
         };
-        let spec = judged.work.and_then(|work| work.compute);
-        if let (Some(spec), Spot::Roof { .. }) = (spec, spot)
+        let spec = evaluation.work.and_then(|work| work.compute);
+        if let (Some(spec), Spot::Roofline { .. }) = (spec, spot)
             && !specs.contains(&spec)
         {
             specs.push(spec);
@@ -130,7 +134,7 @@ pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline
         marks.push(Mark {
             row,
             operation,
-            judged,
+            evaluation,
             spot,
         });
     }
@@ -145,12 +149,12 @@ pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline
 }
 
 /// The position of an operation; `None` if its work or its time is unknown.
-pub fn spot(judged: &Judged) -> Option<Spot> {
-    let intensity = judged.work?.flops_per_byte()?;
-    let tb_per_s = judged.tb_per_s.filter(|rate| *rate > 0.0)?;
-    let tflops_per_s = judged.tflops_per_s.filter(|rate| *rate > 0.0);
+pub fn spot(evaluation: &Evaluation) -> Option<Spot> {
+    let intensity = evaluation.work?.flops_per_byte()?;
+    let tb_per_s = evaluation.tb_per_s.filter(|rate| *rate > 0.0)?;
+    let tflops_per_s = evaluation.tflops_per_s.filter(|rate| *rate > 0.0);
     Some(match tflops_per_s.filter(|_| intensity > 0.0) {
-        Some(tflops_per_s) => Spot::Roof {
+        Some(tflops_per_s) => Spot::Roofline {
             intensity,
             tflops_per_s,
         },

@@ -13,7 +13,7 @@ use super::family_columns::{self as columns, param};
 use super::sheet::{Cell, Column};
 use super::unified_perf::{basis_cell, spread, work_cells};
 use super::{SheetInput, kernel_details, python};
-use crate::assess::rates::{rates, roof_shares};
+use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
@@ -228,7 +228,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     let trace = &profile.trace;
     let text = |id: StringId| Cell::Text(trace.strings.get(id).to_owned());
     let work = work(input, group);
-    let roof = work
+    let roofline = work
         .as_ref()
         .zip(input.options.gpu.as_ref())
         .and_then(|(work, gpu)| roofline(work, gpu, input.options.basis));
@@ -266,13 +266,14 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     );
     cells.push(spec);
     if input.options.gpu.is_some() {
-        let shares = roof.and_then(|roof| roof_shares(&group.times_us, roof.time_us));
-        cells.push(roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)));
-        cells.push(roof.map_or(Cell::Empty, |roof| {
-            Cell::Text(roof.bound.label().to_owned())
+        let shares =
+            roofline.and_then(|roofline| roofline_percents(&group.times_us, roofline.time_us));
+        cells.push(roofline.map_or(Cell::Empty, |roofline| Cell::Float(roofline.time_us)));
+        cells.push(roofline.map_or(Cell::Empty, |roofline| {
+            Cell::Text(roofline.bound.label().to_owned())
         }));
         cells.extend(spread(shares));
-        cells.push(basis_cell(roof.as_ref()));
+        cells.push(basis_cell(roofline.as_ref()));
     }
     let launched: Vec<&[GpuId]> = group.work.iter().map(Vec::as_slice).collect();
     cells.extend(kernel_details::cells(profile, &launched));

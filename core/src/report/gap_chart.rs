@@ -70,7 +70,7 @@ impl GapChart {
                 true => format!("×{}", format::number(line.factor)),
                 false => nothing(),
             };
-            parts.push(part(line.label, line.key, line.ns, factor, line.says));
+            parts.push(part(line.label, line.key, line.ns, factor, line.text));
         }
         Some(GapChart {
             parts,

@@ -35,7 +35,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         profile,
         options: input.options,
         timelines: input.timelines,
-        judged: input.judged,
+        evaluations: input.evaluations,
     };
     let us = |ns: i64| Cell::Float(ns as f64 / 1e3);
     let operations = analyzed.operations().filter_map(|(at, operation, _)| {

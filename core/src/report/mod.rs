@@ -43,8 +43,8 @@ pub mod top;
 mod unified_perf;
 pub(crate) mod window;
 
-use crate::assess::judged;
-pub use crate::assess::{Judged, ReportOptions, Timelines};
+use crate::assess::evaluation;
+pub use crate::assess::{Evaluation, ReportOptions, Timelines};
 pub use crate::profile::kernels::SheetEvents;
 pub(crate) use call_key::args_cells;
 pub(crate) use collectives::collectives;
@@ -84,7 +84,7 @@ pub struct Report {
     /// What the user reads first.
     pub overview: Overview,
     /// How each of [`Profile::operations`] performs on the GPU, in their order.
-    pub judged: Vec<Judged>,
+    pub evaluations: Vec<Evaluation>,
     /// The analyses and the findings.
     pub analyses: Analyses,
     /// Each of [`SHEETS`], made when it is first asked for.
@@ -95,14 +95,14 @@ impl Report {
     /// Analyzes a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
         let timelines = Timelines::of(profile);
-        let judged = judged::judge(profile, options, &timelines);
+        let evaluations = evaluation::evaluate(profile, options, &timelines);
         let analyses = Analyses::new(&Input {
             profile,
             options,
             timelines: &timelines,
-            judged: &judged,
+            evaluations: &evaluations,
         });
-        let mut overview = Overview::new(profile, options, &timelines, &judged, &analyses);
+        let mut overview = Overview::new(profile, options, &timelines, &evaluations, &analyses);
         if let Some(mismatch) = &overview.hardware.mismatch {
             overview.quality.warn(mismatch.clone());
         }
@@ -112,7 +112,7 @@ impl Report {
             sheets: [const { OnceLock::new() }; SHEETS.len()],
             analyses,
             timelines,
-            judged,
+            evaluations,
         }
     }
 
@@ -120,8 +120,8 @@ impl Report {
     pub fn operations<'a>(
         &'a self,
         profile: &'a Profile,
-    ) -> impl Iterator<Item = (&'a Operation, &'a Judged)> {
-        profile.operations().iter().zip(&self.judged)
+    ) -> impl Iterator<Item = (&'a Operation, &'a Evaluation)> {
+        profile.operations().iter().zip(&self.evaluations)
     }
 
     /// The input of the analyses.
@@ -130,7 +130,7 @@ impl Report {
             profile,
             options: &self.options,
             timelines: &self.timelines,
-            judged: &self.judged,
+            evaluations: &self.evaluations,
         }
     }
 
@@ -164,7 +164,7 @@ impl Report {
     fn sheet_input<'a>(&'a self, profile: &'a Profile) -> SheetInput<'a> {
         SheetInput {
             profile,
-            judged: &self.judged,
+            evaluations: &self.evaluations,
             options: &self.options,
             timelines: &self.timelines,
             parts: Parts::of(profile, &self.options),
@@ -184,7 +184,7 @@ pub struct SheetInput<'a> {
     /// How GPU time splits.
     pub timelines: &'a Timelines,
     /// How each of [`Profile::operations`] performs on the GPU.
-    pub judged: &'a [Judged],
+    pub evaluations: &'a [Evaluation],
     /// The parts of a report, which determine the columns of its sheets.
     pub parts: Parts,
     /// The labels of GPU activity.

@@ -50,11 +50,11 @@ const STACK: Column =
 
 /// What TraceLens's inference report groups calls by besides their arguments: the module around them and how many
 /// kernels they launch.
-type Apart<'a> = Option<(Option<&'a str>, usize)>;
+type ExtraKey<'a> = Option<(Option<&'a str>, usize)>;
 
 pub(super) struct Group<'a> {
     key: CallKey,
-    apart: Apart<'a>,
+    extra_key: ExtraKey<'a>,
     pub(super) calls: Vec<&'a Op>,
     direct_ns: i64,
     /// Position of the first call in the events of the trace.
@@ -71,7 +71,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut shares = Shares::of(sum(groups.iter().map(|group| group.direct_ns)));
     let rows = groups.iter().map(|group| {
         let mut row = call_key::cells(profile, &group.key);
-        if let Some((parent, n_kernels)) = group.apart {
+        if let Some((parent, n_kernels)) = group.extra_key {
             let parent = parent.unwrap_or(parent_modules::NONE);
             row.insert(PARENT_AT, Cell::Text(parent.to_owned()));
             row.push(Cell::Int(n_kernels as i64));
@@ -120,13 +120,13 @@ pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
     let calls = profile.ops.iter().map(|(_, op)| {
         let key = CallKey::new(profile, op.event, op.category, op.is_recompute);
         let parent = || parent_modules::parent(profile, op.event);
-        let apart = captured.then(|| (parent(), profile.ops.kernels(op).len()));
-        ((key, apart), op)
+        let extra_key = captured.then(|| (parent(), profile.ops.kernels(op).len()));
+        ((key, extra_key), op)
     });
-    let groups: Vec<((CallKey, Apart), Vec<&Op>)> = grouped(calls, Vec::push);
-    let groups = groups.into_iter().map(|((key, apart), calls)| Group {
+    let groups: Vec<((CallKey, ExtraKey), Vec<&Op>)> = grouped(calls, Vec::push);
+    let groups = groups.into_iter().map(|((key, extra_key), calls)| Group {
         key,
-        apart,
+        extra_key,
         direct_ns: sum(calls.iter().map(|op| op.direct_ns)),
         uid: calls
             .first()

@@ -2,8 +2,8 @@
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, call_key, call_stacks, kernel_details, labels};
-use crate::assess::judged::Judged;
-use crate::assess::rates::{rates, roof_shares};
+use crate::assess::evaluation::Evaluation;
+use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
 use crate::base::stats::Stats;
 use crate::hardware::roofline::Roofline;
@@ -88,7 +88,7 @@ const MODEL: [Column; 2] = [
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let counted = || {
-        let operations = profile.operations().iter().zip(input.judged);
+        let operations = profile.operations().iter().zip(input.evaluations);
         operations.filter(|(operation, _)| has_row(profile, operation))
     };
     let all = profile.operations().iter();
@@ -96,14 +96,14 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let all_ns = sum(linked.map(|operation| operation.kernel_ns));
     let mut shares = Shares::of(all_ns);
     let mut cells = Vec::new();
-    for (operation, judged) in counted() {
+    for (operation, evaluation) in counted() {
         let operation = &*with_parts(profile, operation);
         // The sheet contains what was recorded.
-        let judged = match operation.estimate {
-            Some(_) => &Judged::default(),
-            None => judged,
+        let evaluation = match operation.estimate {
+            Some(_) => &Evaluation::default(),
+            None => evaluation,
         };
-        let Some(mut row) = row(input, operation, judged) else {
+        let Some(mut row) = row(input, operation, evaluation) else {
             continue;
         };
         if input.parts.python {
@@ -143,7 +143,7 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 }
 
 /// All cells of a row except its shares.
-fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec<Cell>> {
+fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Option<Vec<Cell>> {
     let profile = input.profile;
     let first = operation.first()?;
     let events = &profile.trace.events;
@@ -155,7 +155,7 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
     let kernel_ns: Vec<i64> = calls.iter().map(|call| call.kernel_ns).collect();
     let (host, kernels) = (Stats::of_ns(&host_ns), Stats::of_ns(&kernel_ns));
     let modelled = operation.modelled.as_ref();
-    let work = judged
+    let work = evaluation
         .work
         .map(|work| modelled.map_or(work, |of| of.in_sheets(work)));
     let times_us = &operation.times_us;
@@ -173,10 +173,10 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
     };
     cells.extend([host_sum, host_mean, host_std]);
     cells.extend(work_cells(work.as_ref()));
-    let roof = judged.roof.as_ref();
+    let roofline = evaluation.roofline.as_ref();
     if input.parts.gpu {
-        cells.push(roof.map_or(Cell::Empty, |roof| {
-            Cell::Text(roof.bound.label().to_owned())
+        cells.push(roofline.map_or(Cell::Empty, |roofline| {
+            Cell::Text(roofline.bound.label().to_owned())
         }));
     }
     for rate in [bandwidth, arithmetic, kernels] {
@@ -188,22 +188,22 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
         cells.extend(extremes(stats));
     }
     if input.parts.gpu {
-        cells.push(roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)));
+        cells.push(roofline.map_or(Cell::Empty, |roofline| Cell::Float(roofline.time_us)));
         cells.extend(spread(
-            roof.and_then(|roof| roof_shares(times_us, roof.time_us)),
+            roofline.and_then(|roofline| roofline_percents(times_us, roofline.time_us)),
         ));
-        let achieved = judged.achieved;
+        let achieved = evaluation.achieved;
         cells.push(achieved.map_or(Cell::Empty, |achieved| {
             Cell::Float(achieved.percent_of_roofline)
         }));
-        cells.push(basis_cell(roof));
+        cells.push(basis_cell(roofline));
     }
     cells.extend(extremes(kernels));
     let launched: Vec<&[GpuId]> = calls.iter().map(|call| &call.work[..]).collect();
     cells.extend(kernel_details::cells(profile, &launched));
     cells.extend(model_cells(
         first,
-        judged.work.is_some(),
+        evaluation.work.is_some(),
         operation.modelled.as_ref(),
     ));
     Some(cells)
@@ -224,9 +224,9 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
 }
 
 /// The basis (peak or achievable) of the figure that a roofline is computed from.
-pub(super) fn basis_cell(roof: Option<&Roofline>) -> Cell {
-    roof.map_or(Cell::Empty, |roof| {
-        Cell::Text(roof.basis.label().to_owned())
+pub(super) fn basis_cell(roofline: Option<&Roofline>) -> Cell {
+    roofline.map_or(Cell::Empty, |roofline| {
+        Cell::Text(roofline.basis.label().to_owned())
     })
 }
 

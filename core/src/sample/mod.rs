@@ -58,6 +58,11 @@ mod tests {
         let whole = report.timelines.whole.unwrap();
         let hidden_ns = whole.comm_ns - whole.exposed_comm_ns;
         assert!(hidden_ns * 10 > whole.comm_ns * 3 && hidden_ns * 10 < whole.comm_ns * 9);
-        assert!(report.judged.iter().all(|judged| !judged.is_anomaly));
+        assert!(
+            report
+                .evaluations
+                .iter()
+                .all(|evaluation| !evaluation.is_anomaly)
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::hash::fnv;
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -48,7 +48,7 @@ struct One<'a> {
     category: &'static str,
     is_recompute: bool,
     kernel_ns: Vec<i64>,
-    judged: Option<&'a Judged>,
+    evaluation: Option<&'a Evaluation>,
     gflops: Option<f64>,
     bytes: Option<f64>,
     us: f64,
@@ -57,11 +57,11 @@ struct One<'a> {
 pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
     let all = report.operations(profile);
     let all = all.filter(|(operation, _)| has_row(profile, operation));
-    let all = all.map(|(operation, judged)| {
+    let all = all.map(|(operation, evaluation)| {
         let operation = &*with_parts(profile, operation);
         // As in the sheet, which leaves out estimated work.
-        let judged = operation.estimate.is_none().then_some(judged);
-        let work = judged.and_then(|judged| judged.work);
+        let evaluation = operation.estimate.is_none().then_some(evaluation);
+        let work = evaluation.and_then(|evaluation| evaluation.work);
         let modelled = operation.modelled.as_ref();
         let work = work.map(|work| modelled.map_or(work, |of| of.in_sheets(work)));
         let one = One {
@@ -69,7 +69,7 @@ pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
             category: operation.family.label(),
             is_recompute: operation.key.is_recompute,
             kernel_ns: operation.calls.iter().map(|call| call.kernel_ns).collect(),
-            judged,
+            evaluation,
             gflops: work.map(|work| work.flops / 1e9),
             bytes: work.and_then(|work| work.bytes),
             us: operation.times_us.iter().sum(),
@@ -94,7 +94,7 @@ fn row(mut threads: Vec<One>) -> Option<(i64, Vec<Value>)> {
     let efficiency = efficiency(&threads);
     let first = threads.into_iter().next()?;
     let [dims, types] = first.key.args;
-    let bound = first.judged.and_then(|judged| judged.roof);
+    let bound = first.evaluation.and_then(|evaluation| evaluation.roofline);
     let row = vec![
         Value::U64(first.key.hash),
         first.key.name.into(),
@@ -107,7 +107,7 @@ fn row(mut threads: Vec<One>) -> Option<(i64, Vec<Value>)> {
         first.gflops.into(),
         first.bytes.into(),
         efficiency.into(),
-        bound.map(|roof| roof.bound.label()).into(),
+        bound.map(|roofline| roofline.bound.label()).into(),
         first.is_recompute.into(),
     ];
     Some((kernel_ns, row))
@@ -115,7 +115,7 @@ fn row(mut threads: Vec<One>) -> Option<(i64, Vec<Value>)> {
 
 fn efficiency(threads: &[One]) -> Option<f64> {
     let achieved = threads.iter().filter_map(|one| {
-        let achieved = one.judged?.achieved?;
+        let achieved = one.evaluation?.achieved?;
         Some((achieved.percent_of_roofline, one.us))
     });
     let achieved: Vec<(f64, f64)> = achieved.collect();

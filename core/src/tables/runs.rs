@@ -144,19 +144,20 @@ fn dropped(warnings: &Warnings) -> u64 {
 /// FLOPs of all operations that have a model; `None` if none has.
 fn flops(profile: &Profile, report: &Report) -> Option<f64> {
     let work = report.operations(profile);
-    let work = work.filter_map(|(of, judged)| Some(judged.work?.flops * of.n_calls() as f64));
+    let work =
+        work.filter_map(|(of, evaluation)| Some(evaluation.work?.flops * of.n_calls() as f64));
     work.reduce(|all, one| all + one)
 }
 
 fn matrix_efficiency(profile: &Profile, report: &Report) -> Option<f64> {
     let (mut weighted, mut all_us) = (0.0, 0.0);
-    for (operation, judged) in report.operations(profile) {
-        let compute = judged.work.and_then(|work| work.compute);
+    for (operation, evaluation) in report.operations(profile) {
+        let compute = evaluation.work.and_then(|work| work.compute);
         let is_matrix = compute.is_some_and(|compute| compute.unit == Unit::Matrix);
-        let percent = judged
+        let percent = evaluation
             .achieved
             .and_then(|achieved| achieved.compute_percent);
-        let Some(percent) = percent.filter(|_| is_matrix && !judged.is_anomaly) else {
+        let Some(percent) = percent.filter(|_| is_matrix && !evaluation.is_anomaly) else {
             continue;
         };
         let us: f64 = operation.times_us.iter().sum();

@@ -97,15 +97,15 @@ impl From<&ImportError> for Failed {
             Html => ReasonKind::WebPage,
             NoTraceEvents(_)
             | NotEvents
-            | Foreign(import::Foreign::MemoryTimeline | import::Foreign::ExecutionTrace) => {
-                ReasonKind::NoTraceEvents
-            }
+            | Unsupported(
+                import::Unsupported::MemoryTimeline | import::Unsupported::ExecutionTrace,
+            ) => ReasonKind::NoTraceEvents,
             UnreadableGzip => ReasonKind::BrokenGzip,
             UnreadableZip(_) => ReasonKind::BrokenZip,
             UnreadableTar(_) => ReasonKind::BrokenTar,
             // Nothing of it is usable, so it is rejected; a file truncated later is partial.
             CutBeforeEvents => ReasonKind::Cut,
-            PythonText | Utf16 | Foreign(_) | NotJson => ReasonKind::NotJson,
+            PythonText | Utf16 | Unsupported(_) | NotJson => ReasonKind::NotJson,
         };
         Failed {
             status: Status::Rejected,

@@ -115,7 +115,7 @@ impl TraceBuilder {
 
     /// Notes the recorded duration of an event if it cannot be true.
     pub fn untrue_duration(&mut self, event: EventId, dur_ns: i64) {
-        self.trace.untrue_durations.push((event, dur_ns));
+        self.trace.unreliable_durations.push((event, dur_ns));
     }
 
     /// Adds the start of a host-to-device flow.

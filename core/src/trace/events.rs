@@ -464,7 +464,7 @@ impl super::Trace {
                 *id = EventId(row as u32);
             }
         }
-        for notes in [&mut self.sequence_numbers, &mut self.untrue_durations] {
+        for notes in [&mut self.sequence_numbers, &mut self.unreliable_durations] {
             for (event, _) in notes.iter_mut() {
                 *event = new_ids.get(event.index()).copied().unwrap_or(*event);
             }

@@ -61,7 +61,7 @@ pub struct Trace {
     pub sequence_numbers: Vec<(EventId, i64)>,
     /// Durations as recorded that cannot be true, by event. The event's own duration counts as unknown.
     /// [`crate::profile::Profile`] takes them over.
-    pub untrue_durations: Vec<(EventId, i64)>,
+    pub unreliable_durations: Vec<(EventId, i64)>,
     /// The GPUs the profiler described.
     pub devices: Vec<DeviceProperties>,
     /// Small top-level keys other than `traceEvents`, as raw JSON, in file order.

@@ -11,7 +11,7 @@ pub(crate) trait Wide: Copy {
     /// The narrower type.
     type Narrow: Row + PartialEq;
     /// Marks a number that does not fit.
-    const APART: Self::Narrow;
+    const ESCAPE: Self::Narrow;
 
     fn narrow(self) -> Option<Self::Narrow>;
     fn widen(narrow: Self::Narrow) -> Self;
@@ -20,7 +20,7 @@ pub(crate) trait Wide: Copy {
 /// A duration in nanoseconds, if known. Nearly all are below 4.29 s.
 impl Wide for Option<i64> {
     type Narrow = u32;
-    const APART: u32 = u32::MAX;
+    const ESCAPE: u32 = u32::MAX;
 
     #[inline]
     fn narrow(self) -> Option<u32> {
@@ -42,11 +42,11 @@ const UNKNOWN: u32 = u32::MAX - 1;
 /// A thread or stream: traces have a few hundred.
 impl Wide for TrackId {
     type Narrow = u16;
-    const APART: u16 = u16::MAX;
+    const ESCAPE: u16 = u16::MAX;
 
     #[inline]
     fn narrow(self) -> Option<u16> {
-        u16::try_from(self.0).ok().filter(|id| *id != Self::APART)
+        u16::try_from(self.0).ok().filter(|id| *id != Self::ESCAPE)
     }
 
     #[inline]
@@ -64,14 +64,14 @@ impl Wide for TrackId {
 pub(crate) struct NarrowColumn<W: Wide> {
     rows: Column<W::Narrow>,
     /// Numbers that do not fit, sorted by row.
-    apart: Vec<(u32, W)>,
+    escaped: Vec<(u32, W)>,
 }
 
 impl<W: Wide> Default for NarrowColumn<W> {
     fn default() -> Self {
         NarrowColumn {
             rows: Column::default(),
-            apart: Vec::new(),
+            escaped: Vec::new(),
         }
     }
 }
@@ -81,16 +81,16 @@ impl<W: Wide> NarrowColumn<W> {
     pub(crate) fn push(&mut self, value: W) {
         let narrow = value.narrow();
         if narrow.is_none() {
-            self.apart.push((self.rows.len() as u32, value));
+            self.escaped.push((self.rows.len() as u32, value));
         }
-        self.rows.push(narrow.unwrap_or(W::APART));
+        self.rows.push(narrow.unwrap_or(W::ESCAPE));
     }
 
     /// The value of a row, or `None` past the end.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<W> {
         let narrow = self.rows.get(row)?;
-        match narrow == W::APART {
+        match narrow == W::ESCAPE {
             true => self.get_apart(row),
             false => Some(W::widen(narrow)),
         }
@@ -99,11 +99,11 @@ impl<W: Wide> NarrowColumn<W> {
     #[cold]
     fn get_apart(&self, row: usize) -> Option<W> {
         let at = self.place(row).ok()?;
-        self.apart.get(at).map(|(_, value)| *value)
+        self.escaped.get(at).map(|(_, value)| *value)
     }
 
     fn place(&self, row: usize) -> Result<usize, usize> {
-        self.apart
+        self.escaped
             .binary_search_by_key(&row, |(at, _)| *at as usize)
     }
 
@@ -114,21 +114,21 @@ impl<W: Wide> NarrowColumn<W> {
         }
         let narrow = value.narrow();
         match (self.place(row), narrow) {
-            (Ok(at), None) => self.apart[at].1 = value,
-            (Ok(at), Some(_)) => drop(self.apart.remove(at)),
-            (Err(at), None) => self.apart.insert(at, (row as u32, value)),
+            (Ok(at), None) => self.escaped[at].1 = value,
+            (Ok(at), Some(_)) => drop(self.escaped.remove(at)),
+            (Err(at), None) => self.escaped.insert(at, (row as u32, value)),
             (Err(_), Some(_)) => {}
         }
-        self.rows.set(row, narrow.unwrap_or(W::APART));
+        self.rows.set(row, narrow.unwrap_or(W::ESCAPE));
     }
 
     /// All rows in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = W> + '_ {
-        let mut apart = self.apart.iter().map(|(_, value)| *value);
+        let mut escaped = self.escaped.iter().map(|(_, value)| *value);
         self.rows
             .iter()
-            .map(move |narrow| match narrow == W::APART {
-                true => apart.next().unwrap_or(W::widen(narrow)),
+            .map(move |narrow| match narrow == W::ESCAPE {
+                true => escaped.next().unwrap_or(W::widen(narrow)),
                 false => W::widen(narrow),
             })
     }
@@ -160,7 +160,7 @@ mod tests {
         let got: Vec<_> = (0..=all.len()).map(|row| column.get(row)).collect();
         assert_eq!(got, [all.map(Some).as_slice(), &[None]].concat());
         assert_eq!(column.iter().collect::<Vec<_>>(), all);
-        assert_eq!(column.apart.len(), 3);
+        assert_eq!(column.escaped.len(), 3);
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
         let rows: Vec<_> = column.iter().collect();
         assert_eq!(rows, [Some(1 << 40), None, Some(5)]);
         column.set(0, Some(1 << 41));
-        assert_eq!(column.apart, [(0, Some(1 << 41))]);
+        assert_eq!(column.escaped, [(0, Some(1 << 41))]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! builder ─take─→ TracePart ─join─→ another builder
-//!    Rows: what was told   PartIds: what the ids are there
+//!    Rows: what was read   PartIds: what the ids are there
 //! ```
 //!
 //! A builder may give several parts, in text order. Each contains only the strings, tracks and arguments that are new,
@@ -31,7 +31,7 @@ pub(crate) struct TracePart {
     flows: FlowTable,
     /// By row of `events`.
     sequence_numbers: Vec<(u32, i64)>,
-    untrue_durations: Vec<(u32, i64)>,
+    unreliable_durations: Vec<(u32, i64)>,
     memory: MemoryTable,
     pub(super) process_names: Vec<(StringId, StringId)>,
     pub(super) process_labels: Vec<(StringId, StringId)>,
@@ -85,7 +85,7 @@ impl TracePart {
             events: std::mem::take(&mut trace.events),
             flows: std::mem::take(&mut trace.flows),
             sequence_numbers: rows(std::mem::take(&mut trace.sequence_numbers)).collect(),
-            untrue_durations: rows(std::mem::take(&mut trace.untrue_durations)).collect(),
+            unreliable_durations: rows(std::mem::take(&mut trace.unreliable_durations)).collect(),
             memory: std::mem::take(&mut trace.memory),
             ..TracePart::default()
         };
@@ -125,8 +125,8 @@ impl TracePart {
             .sequence_numbers
             .extend(self.sequence_numbers.iter().map(moved));
         trace
-            .untrue_durations
-            .extend(self.untrue_durations.iter().map(moved));
+            .unreliable_durations
+            .extend(self.unreliable_durations.iter().map(moved));
         trace.events.append(&self.events, first_uid, ids);
         let point = |point: FlowPoint| FlowPoint {
             id: ids.link(point.id),

@@ -9,16 +9,16 @@ use super::Column;
 pub(super) struct Positions {
     /// The position of the first row of each block.
     first: Column<u32>,
-    /// The offset of each row from the first of its block, or [`Positions::APART`].
+    /// The offset of each row from the first of its block, or [`Positions::ESCAPE`].
     beyond: Column<u8>,
     /// Sorted by row: positions that do not fit.
-    apart: Vec<(u32, u32)>,
+    escaped: Vec<(u32, u32)>,
 }
 
 impl Positions {
     /// Rows per block.
     const BLOCK: usize = 16;
-    const APART: u8 = u8::MAX;
+    const ESCAPE: u8 = u8::MAX;
 
     #[inline]
     pub(super) fn push(&mut self, position: u32) {
@@ -31,22 +31,24 @@ impl Positions {
         let beyond = position
             .checked_sub(first)
             .and_then(|beyond| u8::try_from(beyond).ok())
-            .filter(|beyond| *beyond != Self::APART);
+            .filter(|beyond| *beyond != Self::ESCAPE);
         if beyond.is_none() {
-            self.apart.push((row as u32, position));
+            self.escaped.push((row as u32, position));
         }
-        self.beyond.push(beyond.unwrap_or(Self::APART));
+        self.beyond.push(beyond.unwrap_or(Self::ESCAPE));
     }
 
     /// The position of a row, or `None` past the end.
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<u32> {
         match self.beyond.get(row)? {
-            Self::APART => {
-                let apart = self
-                    .apart
+            Self::ESCAPE => {
+                let escaped = self
+                    .escaped
                     .binary_search_by_key(&row, |(at, _)| *at as usize);
-                self.apart.get(apart.ok()?).map(|(_, position)| *position)
+                self.escaped
+                    .get(escaped.ok()?)
+                    .map(|(_, position)| *position)
             }
             beyond => Some(self.first.get(row / Self::BLOCK)? + u32::from(beyond)),
         }

@@ -7,7 +7,7 @@ use gloo::timers::callback::Timeout;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, Event};
 
-use super::enclosed::is_sandboxed;
+use super::embedded::is_sandboxed;
 use super::{document, keep, now_ms, window};
 
 thread_local! {

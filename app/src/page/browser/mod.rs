@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `archive` | the files in an archive |
 //! | `address` | reads, writes and follows the hash |
-//! | `enclosed` | the page as one file, and what is embedded in it |
+//! | `embedded` | the page as one file, and what is embedded in it |
 //! | `worker` | workers, their messages, and requests |
 //! | `fetched` | files of the page's own site |
 //! | `files` | incoming files and downloads |
@@ -19,7 +19,7 @@
 
 mod address;
 mod archive;
-mod enclosed;
+mod embedded;
 mod fetched;
 mod files;
 mod focus;
@@ -42,8 +42,8 @@ use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 use crate::page::url::Theme;
 pub use address::{follow_links, go_to_hash, hash, on_hash_change, replace_hash, url_with};
 pub use archive::members_of;
-pub use enclosed::{
-    EnclosedView, base64, compressed, cut_before, enclosed_view, html_file, is_one_file,
+pub use embedded::{
+    EmbeddedView, base64, compressed, cut_before, embedded_view, html_file, is_one_file,
     is_opened_as_file, is_sandboxed, page_file,
 };
 pub use fetched::{Found, fetched, found};
@@ -68,7 +68,7 @@ pub use offline::{
 pub use ports::post;
 pub use senders::{Sender, SenderMessage, SentTrace, on_sender_message};
 pub use served::{
-    PageSource, is_visible, json_of, local_time, page_source, say_bye_at_the_end, served_for,
+    PageSource, is_visible, json_of, local_time, notify_on_close, page_source, served_for,
 };
 pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Response;
 
-use super::enclosed::is_one_file;
+use super::embedded::is_one_file;
 use super::{document, keep, window};
 use crate::protocol::wire::part;
 
@@ -38,7 +38,7 @@ pub fn served_for() -> Option<String> {
 }
 
 /// Tells `dormer open` when the page is closed or reloaded.
-pub fn say_bye_at_the_end() {
+pub fn notify_on_close() {
     keep(EventListener::new(&window(), "pagehide", |_| {
         let _ = window().navigator().send_beacon("./bye");
     }));

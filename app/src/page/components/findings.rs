@@ -1,7 +1,7 @@
 //! The findings, as cards that fold; the largest savings first.
 
 use dormer_core::NoGpu;
-use dormer_core::report::cards::{Asides, Worth};
+use dormer_core::report::cards::{Asides, Savings};
 use dormer_core::report::overview::Limit;
 
 use crate::page::components::gap_chart::gap_chart;
@@ -139,7 +139,7 @@ fn finding_card(card: Card) -> impl IntoView {
                         {sure}
                     </span>
                 </span>
-                {saving_figures(card.worth, card.memory)}
+                {saving_figures(card.savings, card.memory)}
             </summary>
             <div class="body">
                 <div class="advice">
@@ -161,8 +161,8 @@ fn finding_card(card: Card) -> impl IntoView {
 }
 
 /// What acting on a finding saves.
-fn saving_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
-    let Some(worth) = worth else {
+fn saving_figures(savings: Option<Savings>, memory: Option<String>) -> AnyView {
+    let Some(savings) = savings else {
         return match memory {
             Some(memory) => view! {
                 <span class="worth">
@@ -174,7 +174,7 @@ fn saving_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
             None => view! { <span class="worth soft">"Savings unknown"</span> }.into_any(),
         };
     };
-    let of_run = worth.of_run.as_ref();
+    let of_run = savings.of_run.as_ref();
     let bar = of_run.map(|of_run| {
         let (low, high) = of_run.percent;
         let width = |percent: f64| format!("{:.2}%", percent.clamp(0.0, 100.0));
@@ -190,10 +190,10 @@ fn saving_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
         let faster = format!("{} speedup", of_run.speed_up);
         view! { <span>{share}</span> <span>{faster}</span> }
     });
-    let at_most = worth.is_at_most.then_some("at most ");
+    let at_most = savings.is_at_most.then_some("at most ");
     view! {
         <span class="worth">
-            <span class="saves">"Saves " {at_most}<b>{with_units(&worth.time)}</b></span>
+            <span class="saves">"Saves " {at_most}<b>{with_units(&savings.time)}</b></span>
             {run}
             {bar}
         </span>

@@ -45,7 +45,7 @@ pub struct TreeRows<T: VirtualRow> {
     /// The current difference, from 1, and their number; zero for none.
     pub difference: RwSignal<(usize, usize)>,
     /// Why it has no rows, or whether there are differences.
-    pub says: RwSignal<String>,
+    pub summary: RwSignal<String>,
     /// The result of the last step.
     pub last_change: RwSignal<TreeChange>,
 }
@@ -78,7 +78,7 @@ impl<T: VirtualRow> TreeRows<T> {
             of_both,
             found: RwSignal::new(None),
             difference: RwSignal::new((0, 0)),
-            says: RwSignal::new(String::new()),
+            summary: RwSignal::new(String::new()),
             last_change: RwSignal::new(TreeChange::default()),
         }
     }
@@ -96,7 +96,7 @@ impl<T: VirtualRow> TreeRows<T> {
                 return;
             }
             self.last_change.set(change.clone());
-            self.says.set(change.says);
+            self.summary.set(change.summary);
             match is_search {
                 true => self.found.set(Some((change.position, change.of))),
                 false => self.difference.update(|(here, of)| {

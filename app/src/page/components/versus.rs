@@ -4,7 +4,7 @@
 use super::gpu_picker::gpu_options;
 use crate::page::prelude::*;
 use crate::page::state::{Coming, Stage};
-use crate::protocol::{LeftOut, Progress, ReferenceOpened};
+use crate::protocol::{Progress, ReferenceOpened, Rejected};
 
 /// Which trace is which; nothing if there is only one.
 pub fn versus() -> impl IntoView {
@@ -25,8 +25,8 @@ pub fn versus() -> impl IntoView {
             Stage::Failed(failure) => {
                 let (name, id) = (state.reference_name.get_untracked(), "reference-error");
                 let close = move || engine.close_reference();
-                let left_out = vec![LeftOut::new(name, failure)];
-                unreadable(id, left_out, browser::choose_reference, close)
+                let rejected = vec![Rejected::new(name, failure)];
+                unreadable(id, rejected, browser::choose_reference, close)
             }
             Stage::Open(_) => pair().into_any(),
         };
@@ -120,14 +120,14 @@ fn coming(
 pub fn open_error() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
-        let left_out = state.open_error.get();
-        if left_out.is_empty() {
+        let rejected = state.open_error.get();
+        if rejected.is_empty() {
             return None;
         }
         let close = move || state.open_error.set(Vec::new());
         Some(view! {
             <section class="versus" aria-label="File error">
-                {unreadable("open-error", left_out, browser::choose_file, close)}
+                {unreadable("open-error", rejected, browser::choose_file, close)}
             </section>
         })
     }
@@ -136,11 +136,11 @@ pub fn open_error() -> impl IntoView {
 /// Files that cannot be analyzed, and a button to choose another.
 fn unreadable(
     id: &'static str,
-    left_out: Vec<LeftOut>,
+    rejected: Vec<Rejected>,
     choose: fn(),
     close: impl Fn() + 'static,
 ) -> AnyView {
-    let sentences = each(left_out, |LeftOut { name, failure }| {
+    let sentences = each(rejected, |Rejected { name, failure }| {
         let at = failure.at_byte.map(|byte| format!(" (at byte {byte})"));
         let name = name.map(|name| view! { <b>{name}</b> " cannot be analyzed: " });
         view! { <span>{name} {failure.sentence} {at} ". "</span> }
@@ -179,7 +179,7 @@ fn pair() -> impl IntoView {
             },
         )
     };
-    let judged_by = move || {
+    let gpu_name = move || {
         state
             .overview
             .with(|overview| overview.gpu.name.clone())
@@ -199,7 +199,7 @@ fn pair() -> impl IntoView {
         <p class="trace" data-role="target">
             <span class="role">"Target (to optimize)"</span>
             <b title=move || state.file_name.get()>{move || state.file_name.get()}</b>
-            <span class="soft">{judged_by}</span>
+            <span class="soft">{gpu_name}</span>
         </p>
         <span class="grow"></span>
         <button type="button" class="small" id="close-reference" title="Close the comparison and keep the target" on:click=move |_| engine.close_reference()>

@@ -10,7 +10,7 @@ use crate::page::ranks::JobStage;
 use crate::page::state::Stage;
 use crate::page::url::Focus;
 use crate::protocol::{
-    Align, BelowRequest, EventAtQuery, Failure, LeftOut, MomentQuery, Request, StepLine,
+    Align, BelowRequest, EventAtQuery, Failure, MomentQuery, Rejected, Request, StepLine,
 };
 
 impl Engine {
@@ -106,7 +106,7 @@ impl Engine {
     pub(super) fn below_opened(self, failure: Option<Failure>) {
         match failure {
             None => self.state.report.update(|report| *report += 1),
-            Some(failure) => self.not_opened(vec![LeftOut {
+            Some(failure) => self.not_opened(vec![Rejected {
                 name: None,
                 failure,
             }]),

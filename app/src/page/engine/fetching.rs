@@ -5,11 +5,11 @@
 use leptos::prelude::*;
 use web_sys::{AbortController, File};
 
-use super::{Engine, left_out};
+use super::{Engine, rejected};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::page::url::Place;
-use crate::protocol::{LeftOut, OpeningStep, Progress};
+use crate::protocol::{OpeningStep, Progress, Rejected};
 
 impl Engine {
     /// Fetches and opens the files that a link names.
@@ -26,7 +26,7 @@ impl Engine {
         for url in &link.urls {
             match browser::found(url) {
                 Ok(one) => found.push(one),
-                Err(why) => missing.push(left_out(url.clone(), why)),
+                Err(why) => missing.push(rejected(url.clone(), why)),
             }
         }
         let Ok(abort) = AbortController::new() else {
@@ -49,7 +49,7 @@ impl Engine {
                 show_progress(0.0, 0.0);
                 match browser::fetched(one, &abort.signal(), show_progress).await {
                     Ok(file) => files.push(file),
-                    Err(why) => missing.push(left_out(one.name.clone(), why)),
+                    Err(why) => missing.push(rejected(one.name.clone(), why)),
                 }
                 if abort.signal().aborted() {
                     return;
@@ -107,11 +107,11 @@ impl Engine {
     }
 
     /// Shows why there is nothing to open: in place of the page if nothing is open, otherwise in a bar.
-    pub(super) fn not_fetched(self, left_out: Vec<LeftOut>) {
+    pub(super) fn not_fetched(self, rejected: Vec<Rejected>) {
         let state = self.state;
         let is_free = state.stage.with_untracked(|stage| !stage.is_open());
-        match left_out.as_slice() {
-            [LeftOut { name, failure }] if is_free => {
+        match rejected.as_slice() {
+            [Rejected { name, failure }] if is_free => {
                 state.file_name.set(name.clone().unwrap_or_default());
                 state.stage.set(Stage::Failed(failure.clone()));
             }
@@ -119,7 +119,7 @@ impl Engine {
                 if is_free {
                     state.stage.set(Stage::Empty);
                 }
-                self.not_opened(left_out);
+                self.not_opened(rejected);
             }
         }
     }
@@ -138,7 +138,7 @@ impl Engine {
 
     /// Reports which of the files now being opened could not be fetched.
     pub(super) fn say_not_fetched(self) {
-        let left_out = self.take(|inner| Some(std::mem::take(&mut inner.not_fetched)));
-        self.state.open_error.set(left_out.unwrap_or_default());
+        let rejected = self.take(|inner| Some(std::mem::take(&mut inner.not_fetched)));
+        self.state.open_error.set(rejected.unwrap_or_default());
     }
 }

@@ -1,12 +1,12 @@
 //! Files that are opened together, or beside what is open: which of them are opened, and as what.
 
-use dormer_core::import::{Called, ENDINGS_IN_WORDS, ExecutionTrace, is_called_like_an_archive};
+use dormer_core::import::{ENDINGS_IN_WORDS, ExecutionTrace, FileKind, is_called_like_an_archive};
 use dormer_core::job::heads::{Head, are_one_job};
 use leptos::prelude::*;
 use web_sys::File;
 
 use super::fleet::{is_fleet, may_be_fleet};
-use super::{Engine, TraceSource, called, left_out, total_bytes};
+use super::{Engine, TraceSource, called, rejected, total_bytes};
 use crate::page::browser::{self, Dropped};
 use crate::protocol::{CandidateFile, Failure, Opened, Progress, RemoveCapture, Request, TOO_MANY};
 
@@ -117,7 +117,7 @@ impl Engine {
         match (files.len(), dropped.folder) {
             (0, Some(folder)) => {
                 let sentence = format!("the folder has no file called like {ENDINGS_IN_WORDS}");
-                self.not_opened(vec![left_out(folder, sentence)]);
+                self.not_opened(vec![rejected(folder, sentence)]);
             }
             (0, None) => {}
             (1, _) => self.open_all(files.into_iter().map(|(_, file)| file).collect()),
@@ -226,7 +226,7 @@ impl Engine {
 
 /// Whether a file of a folder may be a trace or belong to one, by its name.
 fn may_be_opened(path: &str) -> bool {
-    Called::of(path).is_some()
+    FileKind::of(path).is_some()
 }
 
 /// Replaces archives by the files in them; an archive without traces stays.

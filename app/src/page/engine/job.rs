@@ -12,12 +12,12 @@ use web_sys::Worker;
 
 use super::ranks::Ranks;
 use super::workers::{listen, message_of, new_requests};
-use super::{Engine, left_out};
+use super::{Engine, rejected};
 use crate::page::browser;
 use crate::page::ranks::{JobStage, OpenJob};
 use crate::page::url::Focus;
 use crate::protocol::{
-    Failure, JobOpened, JobRequest, LeftOut, OF_JOB, Reply, Request, StepRequest, wire,
+    Failure, JobOpened, JobRequest, OF_JOB, Rejected, Reply, Request, StepRequest, wire,
 };
 
 /// What is read is combined again once there are this many times as many digests.
@@ -81,9 +81,9 @@ impl Ranks {
     }
 
     /// Why files could not be read.
-    fn failures(&self) -> Vec<LeftOut> {
+    fn failures(&self) -> Vec<Rejected> {
         let failures = self.unreadable().into_iter();
-        failures.map(|(name, _, why)| left_out(name, why)).collect()
+        failures.map(|(name, _, why)| rejected(name, why)).collect()
     }
 }
 
@@ -158,7 +158,7 @@ impl Engine {
                 let started = browser::start_worker(inner.files.as_ref()?, OF_JOB);
                 match started {
                     Ok(worker) => ranks.worker = Some(self.job_worker(worker)),
-                    Err(why) => return Some(vec![left_out(None, why)]),
+                    Err(why) => return Some(vec![rejected(None, why)]),
                 }
             }
             let request = Request::OpenJob(JobRequest {
@@ -181,7 +181,7 @@ impl Engine {
             });
             posted
                 .err()
-                .map(|error| vec![left_out(None, wire::error_text(&error))])
+                .map(|error| vec![rejected(None, wire::error_text(&error))])
         });
         if let Some(failures) = failures {
             self.state.job.set(JobStage::Failed(failures));
@@ -241,7 +241,7 @@ impl Engine {
             "the analysis of the job stopped ({reason}); it may need more memory than the browser \
              gives a page (4 GB): open fewer ranks, or use the command line, `dormer job DIR -o OUT`"
         );
-        let failures = std::iter::once(left_out(None, sentence)).chain(self.failures());
+        let failures = std::iter::once(rejected(None, sentence)).chain(self.failures());
         self.state.job.set(JobStage::Failed(failures.collect()));
     }
 
@@ -290,7 +290,7 @@ impl Engine {
         if update.is_some_and(|update| !update.is_last) {
             return;
         }
-        let first = LeftOut {
+        let first = Rejected {
             name: None,
             failure,
         };
@@ -298,7 +298,7 @@ impl Engine {
         self.state.job.set(JobStage::Failed(all.collect()));
     }
 
-    fn failures(self) -> Vec<LeftOut> {
+    fn failures(self) -> Vec<Rejected> {
         self.inner.with_value(|inner| {
             let ranks = inner.ranks.as_ref();
             ranks.map_or_else(Vec::new, Ranks::failures)

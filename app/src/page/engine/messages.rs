@@ -7,7 +7,7 @@ use super::{Engine, TraceSource, called};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::protocol::wire;
-use crate::protocol::{Analyzed, Failure, LeftOut, Opened, Reply};
+use crate::protocol::{Analyzed, Failure, Opened, Rejected, Reply};
 
 impl Engine {
     pub(super) fn on_message(self, message: &JsValue) {
@@ -50,9 +50,9 @@ impl Engine {
                     self.opened(opened);
                 }
             }
-            Ok(Reply::NotAdded(left_out)) => {
+            Ok(Reply::NotAdded(rejected)) => {
                 if self.added().is_some() {
-                    self.not_opened(left_out);
+                    self.not_opened(rejected);
                 }
             }
             Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
@@ -123,13 +123,13 @@ impl Engine {
         state.report.update(|report| *report += 1);
         self.inner.update_value(|inner| inner.previous = None);
         let wasm_bytes = opened.wasm_bytes;
-        let left_out = std::mem::take(&mut opened.left_out);
+        let rejected = std::mem::take(&mut opened.rejected);
         state.stage.set(Stage::Open(opened));
         if has_findings {
             self.is_shown(wasm_bytes);
         }
-        if !left_out.is_empty() {
-            self.not_opened(left_out);
+        if !rejected.is_empty() {
+            self.not_opened(rejected);
         }
     }
 
@@ -194,13 +194,13 @@ impl Engine {
             }
             (Some(source), Some(name)) => {
                 self.open_as(source, true);
-                state.open_error.set(vec![LeftOut::new(name, failure)]);
+                state.open_error.set(vec![Rejected::new(name, failure)]);
             }
             (Some(TraceSource::Files(files)), None) if files.len() > 1 && !is_open => {
                 let names = called(&files);
                 state.stage.set(Stage::Empty);
                 self.open(TraceSource::Files(files.into_iter().take(1).collect()));
-                state.open_error.set(vec![LeftOut::new(names, failure)]);
+                state.open_error.set(vec![Rejected::new(names, failure)]);
             }
             _ => self.failed(failure),
         }

@@ -5,7 +5,7 @@
 //! its listener is dropped with it.
 
 mod drill;
-mod enclosed;
+mod embedded;
 mod fetching;
 mod files;
 mod fleet;
@@ -30,7 +30,7 @@ use crate::page::ranks::JobStage;
 use crate::page::state::{AppState, Stage};
 use crate::page::url::Place;
 use crate::protocol::wire;
-use crate::protocol::{Failure, LeftOut, Query, Request};
+use crate::protocol::{Failure, Query, Rejected, Request};
 use fleet::FleetWorker;
 use previous::Previous;
 use ranks::Ranks;
@@ -80,7 +80,7 @@ struct Inner {
     /// Aborts the current fetch.
     fetching: Option<AbortController>,
     /// Files that could not be fetched, of those to be opened next.
-    not_fetched: Vec<LeftOut>,
+    not_fetched: Vec<Rejected>,
     /// What was opened last, including what is merged with it. It is opened again if adding more was too much for the
     /// worker.
     source: Option<TraceSource>,
@@ -314,8 +314,8 @@ fn called(files: &[File]) -> String {
 }
 
 /// A file that is not opened, and why.
-fn left_out(name: impl Into<Option<String>>, sentence: String) -> LeftOut {
-    LeftOut {
+fn rejected(name: impl Into<Option<String>>, sentence: String) -> Rejected {
+    Rejected {
         name: name.into(),
         failure: Failure::new(sentence),
     }

@@ -9,7 +9,7 @@ use super::{Engine, Running, TraceSource};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::page::url::{Focus, Place};
-use crate::protocol::{Analyzed, Failure, LeftOut, Opened, ReferenceOpened};
+use crate::protocol::{Analyzed, Failure, Opened, ReferenceOpened, Rejected};
 
 /// An open trace, its worker, and what the page showed of it.
 pub(super) struct Previous {
@@ -91,14 +91,14 @@ impl Engine {
         let state = self.state;
         let name = state.file_name.get_untracked();
         match self.restore() {
-            true => self.not_opened(vec![LeftOut::new(name, failure)]),
+            true => self.not_opened(vec![Rejected::new(name, failure)]),
             false => state.stage.set(Stage::Failed(failure)),
         }
     }
 
     /// Reports what could not be opened while something else stays open.
-    pub(super) fn not_opened(self, left_out: Vec<LeftOut>) {
-        self.state.open_error.set(left_out);
+    pub(super) fn not_opened(self, rejected: Vec<Rejected>) {
+        self.state.open_error.set(rejected);
         browser::after_paint(|| browser::focus_on("open-error"));
     }
 }

@@ -146,7 +146,7 @@ impl Engine {
                     if wants_status {
                         sender.send_status("failed", &name);
                     }
-                    self.not_fetched(vec![super::left_out(name, why)]);
+                    self.not_fetched(vec![super::rejected(name, why)]);
                 }
             }
         });

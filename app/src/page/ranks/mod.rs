@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dormer_core::base::format;
 
-use crate::protocol::{JobOpened, LeftOut};
+use crate::protocol::{JobOpened, Rejected};
 
 /// The slug of the view of a job.
 pub const VIEW: &str = "job";
@@ -20,7 +20,7 @@ pub enum JobStage {
     /// Its files are being read; the result so far is shown.
     Reading(RanksRead, Option<Arc<OpenJob>>),
     /// It could not be built: the errors of its files.
-    Failed(Vec<LeftOut>),
+    Failed(Vec<Rejected>),
     Open(Arc<OpenJob>),
 }
 

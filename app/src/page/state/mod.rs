@@ -19,7 +19,7 @@ use std::sync::Arc;
 use dormer_core::job::strip::StepStrip;
 use leptos::prelude::*;
 
-use crate::page::browser::{self, EnclosedView, Half, KeptTrace};
+use crate::page::browser::{self, EmbeddedView, Half, KeptTrace};
 use crate::page::components::table_layout::ColumnChoice;
 use crate::page::fleet::{FleetStage, VIEW as FLEET};
 use crate::page::ranks::{JobStage, VIEW as JOB};
@@ -27,7 +27,7 @@ use crate::page::runs::{RunsStage, VIEW as RUNS};
 use crate::page::url::{Focus, KeptRange, Place};
 use crate::page::views::{VIEWS, View};
 use crate::protocol::{
-    CandidateFile, Failure, LeftOut, Opened, Overview, Progress, ReferenceOpened,
+    CandidateFile, Failure, Opened, Overview, Progress, ReferenceOpened, Rejected,
 };
 pub use choice::{OwnGpu, OwnModels};
 use kept::Kept;
@@ -84,7 +84,7 @@ pub struct AppState {
     /// The name of the file that `reference` is about.
     pub reference_name: RwSignal<String>,
     /// What could not be opened, while the open trace stays open.
-    pub open_error: RwSignal<Vec<LeftOut>>,
+    pub open_error: RwSignal<Vec<Rejected>>,
     /// Traces that are kept on this computer.
     pub kept_traces: RwSignal<Vec<KeptTrace>>,
     /// Whether newly opened traces are kept.
@@ -168,9 +168,9 @@ pub struct AppState {
 impl AppState {
     /// The state of a page newly opened at the place that its URL names.
     pub fn new() -> AppState {
-        let sent = browser::enclosed_view();
+        let sent = browser::embedded_view();
         let was_sent = sent.is_some();
-        let EnclosedView {
+        let EmbeddedView {
             hash,
             left,
             gpu,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dormer_core::output::enclosed::{self, OwnFile};
+use dormer_core::output::embedded::{self, OwnFile};
 use leptos::prelude::*;
 
 use super::{AppState, Stage};
@@ -47,7 +47,7 @@ impl AppState {
 
     /// Where the recipient of an exported page lands: where the user was before the export, with all choices. If
     /// redacted, it includes nothing that the user typed or that may contain names from the trace.
-    pub fn view_to_send(self, is_redacted: bool) -> enclosed::View {
+    pub fn view_to_send(self, is_redacted: bool) -> embedded::View {
         let sent = |mut at: Place| {
             at.file = String::new();
             if is_redacted {
@@ -77,7 +77,7 @@ impl AppState {
         let file = |name, text| OwnFile { name, text };
         let own = self.own_gpu.get_untracked().filter(|_| !is_redacted);
         let models = self.own_models.get_untracked().filter(|_| !is_redacted);
-        enclosed::View {
+        embedded::View {
             hash: sent(place),
             left,
             gpu: own.map(|own| file(own.name, own.text)),

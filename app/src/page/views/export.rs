@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dormer_core::output::{archive, enclosed};
+use dormer_core::output::{archive, embedded};
 use gloo::timers::callback::Timeout;
 use wasm_bindgen_futures::spawn_local;
 
@@ -103,8 +103,8 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
         false => About::Target,
     };
     let name = match is_redacted {
-        true => enclosed::file_name(archive::REDACTED),
-        false => enclosed::file_name(traces(state, about).iter().map(String::as_str)),
+        true => embedded::file_name(archive::REDACTED),
+        false => embedded::file_name(traces(state, about).iter().map(String::as_str)),
     };
     let making = RwSignal::new(Making::No);
     let error = RwSignal::new(None::<String>);
@@ -117,7 +117,7 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
         error.set(None);
         let name = name.clone();
         spawn_local(async move {
-            let made = engine.enclose(is_redacted).await;
+            let made = engine.embed(is_redacted).await;
             if let Ok(file) = &made {
                 browser::download_file(&name, file);
             }

@@ -19,7 +19,7 @@ const FIRST_TRACES: usize = 8;
 
 /// The user's changes to the list; they stay while new files come.
 #[derive(Clone, Copy)]
-struct Shown {
+struct ListState {
     find: RwSignal<String>,
     /// The addresses of the chosen traces.
     chosen: RwSignal<Vec<String>>,
@@ -32,7 +32,7 @@ struct Shown {
 /// The runs, watched for new files.
 pub fn runs() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let shown = Shown {
+    let shown = ListState {
         find: RwSignal::new(String::new()),
         chosen: RwSignal::new(Vec::new()),
         all_runs: RwSignal::new(false),
@@ -90,7 +90,7 @@ fn refresh(state: AppState) {
     });
 }
 
-fn list(listed: &Arc<Runs>, shown: Shown) -> impl IntoView {
+fn list(listed: &Arc<Runs>, shown: ListState) -> impl IntoView {
     let n_runs = listed.runs.len();
     let headline = match n_runs {
         0 => "No traces yet".to_owned(),
@@ -164,7 +164,7 @@ fn list(listed: &Arc<Runs>, shown: Shown) -> impl IntoView {
 }
 
 /// The actions on the selected traces.
-fn chosen_bar(listed: Arc<Runs>, shown: Shown) -> impl IntoView {
+fn chosen_bar(listed: Arc<Runs>, shown: ListState) -> impl IntoView {
     move || {
         let urls = shown.chosen.get();
         let chosen = listed.chosen(&urls);
@@ -200,7 +200,7 @@ fn chosen_bar(listed: Arc<Runs>, shown: Shown) -> impl IntoView {
 }
 
 /// A run with its traces.
-fn card(run: &Run, folder: &str, shown: Shown) -> AnyView {
+fn card(run: &Run, folder: &str, shown: ListState) -> AnyView {
     let name = match run.name.as_str() {
         "" => folder.to_owned(),
         name => name.to_owned(),

@@ -93,7 +93,7 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     let explained = &comparison.explained;
     let operations = format::counted(explained.n_operations as u64, "operation");
     let [reference, expected, target] = [
-        explained.held_ns,
+        explained.scaled_ns,
         explained.expected_ns,
         explained.times.target,
     ]
@@ -122,7 +122,7 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     });
     let no_step = no_step.map(str::to_owned);
     let caveats = comparison.caveats().into_iter();
-    let work = comparison.work.as_ref().map(|work| work.said());
+    let work = comparison.work.as_ref().map(|work| work.sentence());
     let first = work.into_iter().chain(how_much);
     first.chain(caveats).chain(no_step).collect()
 }

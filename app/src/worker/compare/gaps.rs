@@ -3,7 +3,7 @@
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Gap, MatchedOp, OpSide, Saving, Subject};
 use dormer_core::names::Family;
-use dormer_core::report::cards::{Asides, Light, Worth, WorthOfRun};
+use dormer_core::report::cards::{Asides, Light, Savings, SavingsOfRun};
 
 use crate::protocol::{Card, Evidence, Findings, SharedWaste};
 
@@ -58,15 +58,16 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         },
         model: gap.model.clone(),
         kernel: gap.kernel.clone(),
-        worth: gap.saving.map(|saving| savings(comparison, saving)),
+        savings: gap.saving.map(|saving| savings(comparison, saving)),
         basis: match gap.saving {
             Some(Saving {
-                roof_ns: Some(_),
+                roofline_ns: Some(_),
                 is_predicted: false,
                 ..
             }) => "From the time in the reference, to the roofline of the target.",
             Some(Saving {
-                roof_ns: Some(_), ..
+                roofline_ns: Some(_),
+                ..
             }) => {
                 "From the time that reference and hardware predict, to the roofline of the target."
             }
@@ -98,7 +99,7 @@ pub(super) fn waste(comparison: &Comparison) -> Vec<SharedWaste> {
         let ops: Vec<Evidence> = matched.iter().filter(is_shown).map(of_both).collect();
         SharedWaste {
             title: waste.title.clone(),
-            saves: comparison.worth_of(waste),
+            saves: comparison.savings_of(waste),
             sentence: waste.sentence.clone(),
             advice: waste.advice.clone(),
             n_more: ops.len().saturating_sub(NAMED_WASTE),
@@ -108,16 +109,16 @@ pub(super) fn waste(comparison: &Comparison) -> Vec<SharedWaste> {
     waste.collect()
 }
 
-fn savings(comparison: &Comparison, saving: Saving) -> Worth {
+fn savings(comparison: &Comparison, saving: Saving) -> Savings {
     let total_ns = comparison.parts.total.target.max(1) as f64;
     let low_ns = saving.matching_ns;
-    let high_ns = saving.roof_ns.unwrap_or(low_ns).max(low_ns);
+    let high_ns = saving.roofline_ns.unwrap_or(low_ns).max(low_ns);
     let percent = |ns: i64| ns as f64 * 100.0 / total_ns;
     let faster = |ns: i64| total_ns / (total_ns - ns as f64).max(1.0);
     let range = |low: String, high: String| format::range(&low, &high);
-    Worth {
+    Savings {
         time: format::time_range_ns(low_ns, high_ns),
-        of_run: Some(WorthOfRun {
+        of_run: Some(SavingsOfRun {
             share: range(
                 format::percent(percent(low_ns)),
                 format::percent(percent(high_ns)),
@@ -128,7 +129,7 @@ fn savings(comparison: &Comparison, saving: Saving) -> Worth {
             ),
             percent: (percent(low_ns), percent(high_ns)),
         }),
-        is_at_most: saving.roof_ns.is_none(),
+        is_at_most: saving.roofline_ns.is_none(),
     }
 }
 

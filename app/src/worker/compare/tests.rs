@@ -202,9 +202,9 @@ fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
     assert_eq!(card.number, 1);
     assert!(card.title.contains("aten::mm"), "{}", card.title);
     // 300 of 560 microseconds, up to 361 if it reaches its roofline.
-    let worth = card.worth.as_ref().unwrap();
-    assert!(worth.time.starts_with("300–361 µs"), "{}", worth.time);
-    let of_run = worth.of_run.as_ref().unwrap();
+    let savings = card.savings.as_ref().unwrap();
+    assert!(savings.time.starts_with("300–361 µs"), "{}", savings.time);
+    let of_run = savings.of_run.as_ref().unwrap();
     assert!(of_run.share.starts_with("53.6–64.5 %"), "{}", of_run.share);
     assert!(
         of_run.speed_up.starts_with("2.15–2.82×"),

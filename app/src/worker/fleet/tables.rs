@@ -99,14 +99,14 @@ fn lost(of: &Summary) -> Option<FactTable> {
 
 fn findings(of: &Summary) -> Option<FactTable> {
     let rows = of.findings.iter().map(|found| {
-        let worth = match found.n_estimated {
+        let saving = match found.n_estimated {
             0 => String::new(),
             _ => gpu_time(found.mid_ns),
         };
         vec![
             plain(of.text(found.title)),
             of.text(found.analysis).replace('_', " "),
-            worth,
+            saving,
             count(found.n_findings),
             count(found.n_runs),
         ]

@@ -59,8 +59,8 @@ fn add(traces: &mut Traces, name: &str, text: &str) -> Added {
 }
 
 /// The messages about files that are not used.
-fn reasons(left_out: &[LeftOut]) -> Vec<String> {
-    let each = left_out.iter().map(|LeftOut { name, failure }| {
+fn reasons(rejected: &[Rejected]) -> Vec<String> {
+    let each = rejected.iter().map(|Rejected { name, failure }| {
         let name = name.as_ref().map(|name| format!("{name}: "));
         format!("{}{}", name.unwrap_or_default(), failure.sentence)
     });
@@ -91,7 +91,7 @@ fn a_trace_and_its_capture_come_together_in_any_order() {
         assert!(!captures.is_wanted);
         let matched = "2 of 2 kernels matched".to_owned();
         assert_eq!(captures.merged, [("capture.json".to_owned(), matched)]);
-        assert_eq!(reasons(&opened.left_out), [""; 0]);
+        assert_eq!(reasons(&opened.rejected), [""; 0]);
     }
 }
 
@@ -173,10 +173,10 @@ fn what_cannot_be_merged_leaves_everything_as_it_is() {
             "config.json: ",
         ),
     ] {
-        let Added::Refused(left_out) = add(&mut traces, name, text) else {
+        let Added::Refused(rejected) = add(&mut traces, name, text) else {
             panic!("{name} is used")
         };
-        let reasons = reasons(&left_out);
+        let reasons = reasons(&rejected);
         assert!(
             reasons.len() == 1 && reasons[0].starts_with(sentence),
             "{reasons:?}"
@@ -189,11 +189,11 @@ fn what_cannot_be_merged_leaves_everything_as_it_is() {
         add(&mut traces, "c.json", &good),
         Added::Merged(_)
     ));
-    let Added::Refused(left_out) = add(&mut traces, "d.json", &good) else {
+    let Added::Refused(rejected) = add(&mut traces, "d.json", &good) else {
         panic!("merged twice")
     };
     assert_eq!(
-        reasons(&left_out),
+        reasons(&rejected),
         ["All GPU graph replays of the trace have operators from captures already"]
     );
 }
@@ -235,7 +235,7 @@ fn the_configuration_of_the_model_is_given_and_taken_off() {
     let eager = Timetable::new().work("my::op", "kernel", 10..20).json();
     let (_, eager) = opened(&[("config.json", CONFIG), ("eager.json", &eager)]).unwrap();
     assert_eq!(
-        reasons(&eager.left_out),
+        reasons(&eager.rejected),
         [format!("config.json: {NO_REPLAYS}")]
     );
 }

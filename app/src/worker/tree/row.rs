@@ -7,8 +7,8 @@ use dormer_core::profile::tree::{Cost, Instances, Label};
 
 use super::TreeView;
 use super::shape::{Calls, Item};
-use super::shown::Shown;
 use super::unfolded::{Branches, Row};
+use super::visible::Visible;
 use crate::protocol::{TreeInstances, TreeRow};
 
 /// The page shortens names to the width of their column, which never fits more than this.
@@ -48,7 +48,7 @@ impl TreeView {
             false => String::new(),
         };
         let part = &self.part;
-        let tree = Shown { calls, part };
+        let tree = Visible { calls, part };
         let above = tree.parent(item).map(|above| calls.figures(above).all);
         // There is no share of zero.
         let above_ns = above.map_or(self.all_gpu_ns, |above| above.gpu_ns);

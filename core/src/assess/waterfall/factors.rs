@@ -1,7 +1,7 @@
 //! Factors on the roofline time of an operation, from its sizes and from how its kernel tiles them.
 
 use super::{Cause, Detail};
-use crate::assess::{Input, Judged};
+use crate::assess::{Evaluation, Input};
 use crate::hardware::roofline::{Bound, peak_tflops};
 use crate::hardware::{ComputeSpec, Precision, Unit};
 use crate::names::Family;
@@ -40,7 +40,7 @@ pub(super) fn factors(
     input: &Input,
     at: usize,
     operation: &Operation,
-    judged: &Judged,
+    evaluation: &Evaluation,
     measured: &Measured,
 ) -> Vec<Factor> {
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn factors(
                 });
             }
         };
-        if let Some(factor) = slower_unit(input, judged, kernel) {
+        if let Some(factor) = slower_unit(input, evaluation, kernel) {
             of_compute(Cause::SlowerUnit, factor, Detail::None);
         }
         match &measured.sizes {
@@ -80,7 +80,7 @@ pub(super) fn factors(
                     if let Some((factor, detail)) = tiled.waves(input, kernel, name, tile) {
                         of_compute(Cause::WaveQuantization, factor, detail);
                     }
-                    let padded = channels(measured, judged).or_else(|| tiled.padded_k(tile));
+                    let padded = channels(measured, evaluation).or_else(|| tiled.padded_k(tile));
                     if let Some((factor, detail)) = padded {
                         of_compute(Cause::PaddedDimension, factor, detail);
                     }
@@ -88,14 +88,14 @@ pub(super) fn factors(
             }
         }
     }
-    found.extend(small_size(input, at, operation, judged));
+    found.extend(small_size(input, at, operation, evaluation));
     found
 }
 
 /// For work on vector units although matrix units support its type (possibly only as TF32, which then is its roofline):
 /// the peak of the matrix units divided by that of the vector units.
-fn slower_unit(input: &Input, judged: &Judged, kernel: &MainKernel) -> Option<f64> {
-    let spec = judged.work?.compute?;
+fn slower_unit(input: &Input, evaluation: &Evaluation, kernel: &MainKernel) -> Option<f64> {
+    let spec = evaluation.work?.compute?;
     let gpu = input.gpu()?;
     if spec.unit != Unit::Matrix || !kernel.is_on_vector_units {
         return None;
@@ -257,11 +257,11 @@ fn of_experts(operation: &Operation, kernel: &MainKernel) -> Option<(f64, Detail
 }
 
 /// Few channels of a convolution are padded to 16 bytes.
-fn channels(measured: &Measured, judged: &Judged) -> Option<(f64, Detail)> {
+fn channels(measured: &Measured, evaluation: &Evaluation) -> Option<(f64, Detail)> {
     let Sizes::Convolution(shape) = &measured.sizes else {
         return None;
     };
-    let in_16_bytes = judged.work?.compute?.precision.in_16_bytes();
+    let in_16_bytes = evaluation.work?.compute?.precision.in_16_bytes();
     let size = shape.group_channels().max(1);
     let padded = size.next_multiple_of(in_16_bytes);
     let detail = Detail::Padded {
@@ -331,11 +331,18 @@ fn of_attention(
 }
 
 /// Memory-bound work of a size at which no other operation of this trace is faster.
-fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> Option<Factor> {
+fn small_size(
+    input: &Input,
+    at: usize,
+    operation: &Operation,
+    evaluation: &Evaluation,
+) -> Option<Factor> {
     /// Beyond the variation of times.
     const CLEARLY: f64 = 1.1;
-    let roof = judged.roof.filter(|roof| roof.bound == Bound::Memory)?;
-    let bytes = judged.work?.bytes?;
+    let roofline = evaluation
+        .roofline
+        .filter(|roofline| roofline.bound == Bound::Memory)?;
+    let bytes = evaluation.work?.bytes?;
     let gpu_bandwidth = input.gpu()?.mem_bw_gbps * 1e9;
     let all = Demonstrated::of(input.profile);
     let best = all.best(bytes, at)?;
@@ -345,7 +352,7 @@ fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) 
     let least = if is_same { own * CLEARLY } else { own };
     // Anything faster than the memory is read from a cache; a slower operation is not a reference.
     let best = best.bytes_per_s.min(gpu_bandwidth);
-    (best > least && roof.time_us > 0.0).then(|| Factor {
+    (best > least && roofline.time_us > 0.0).then(|| Factor {
         cause: Cause::SmallSize,
         of: Bound::Memory,
         factor: gpu_bandwidth / best,

@@ -1,7 +1,7 @@
 //! Causes without a factor: properties of an operation that are known to make such kernels slow.
 
 use super::factors::Tiled;
-use crate::assess::{Input, Judged};
+use crate::assess::{Evaluation, Input};
 use crate::hardware::roofline::Bound;
 use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::attention::{self, splits_keys};
@@ -168,12 +168,12 @@ pub enum Fact {
 pub(super) fn facts(
     input: &Input,
     operation: &Operation,
-    judged: &Judged,
+    evaluation: &Evaluation,
     measured: &Measured,
 ) -> Vec<Fact> {
     let mut found = Vec::new();
     if let Sizes::Gemm(sizes) = &measured.sizes
-        && let Some(spec) = judged.work.and_then(|work| work.compute)
+        && let Some(spec) = evaluation.work.and_then(|work| work.compute)
         && sizes.k > 1
     {
         found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
@@ -188,7 +188,7 @@ pub(super) fn facts(
         }
     }
     if let Some(kernel) = &measured.main {
-        found.extend(of_kernel(input, operation, judged, measured, kernel));
+        found.extend(of_kernel(input, operation, evaluation, measured, kernel));
     }
     if let Sizes::Convolution(shape) = &measured.sizes {
         found.extend(of_convolution(shape));
@@ -200,15 +200,15 @@ pub(super) fn facts(
         }
         found.extend(dropout(operation));
         // Attention that mostly reads its operands has time for exponentials.
-        let computes = judged.roof.is_some_and(|roof| {
-            let compute_us = roof.compute_us.unwrap_or(0.0);
-            compute_us * 4.0 >= roof.memory_us
+        let computes = evaluation.roofline.is_some_and(|roofline| {
+            let compute_us = roofline.compute_us.unwrap_or(0.0);
+            compute_us * 4.0 >= roofline.memory_us
         });
         if sizes.d_qk <= NARROW_HEAD && computes {
             found.push(Fact::Softmax { head: sizes.d_qk });
         }
     }
-    if judged.is_over_link {
+    if evaluation.is_over_link {
         found.push(Fact::OverLink);
     }
     if matches!(measured.sizes, Sizes::Other)
@@ -216,7 +216,7 @@ pub(super) fn facts(
     {
         found.push(Fact::NotContiguous);
     }
-    found.extend(wide_type(input, judged, measured));
+    found.extend(wide_type(input, evaluation, measured));
     let spread = &measured.spread;
     if spread.above_median_ns > 0 {
         found.push(Fact::Differs {
@@ -252,8 +252,8 @@ fn dropout(operation: &Operation) -> Option<Fact> {
 }
 
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.
-fn wide_type(input: &Input, judged: &Judged, measured: &Measured) -> Option<Fact> {
-    let spec = judged
+fn wide_type(input: &Input, evaluation: &Evaluation, measured: &Measured) -> Option<Fact> {
+    let spec = evaluation
         .work?
         .compute
         .filter(|spec| spec.unit == Unit::Matrix)?;
@@ -265,7 +265,9 @@ fn wide_type(input: &Input, judged: &Judged, measured: &Measured) -> Option<Fact
     let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
     let over = rate(Precision::Bf16)? / rate(spec.precision)?;
     // Where the memory is what takes the time, the rate of the units is not.
-    let is_computing = judged.roof.is_some_and(|roof| roof.bound == Bound::Compute);
+    let is_computing = evaluation
+        .roofline
+        .is_some_and(|roofline| roofline.bound == Bound::Compute);
     let is_tf32 = measured.main.as_ref().is_some_and(|kernel| {
         spec.precision == Precision::Fp32
             && is_tf32_kernel(input.profile.trace.strings.get(kernel.name))
@@ -301,7 +303,7 @@ fn misaligned(odd: &[OddPitch], sizes: GemmSizes) -> Option<Fact> {
 fn of_kernel(
     input: &Input,
     operation: &Operation,
-    judged: &Judged,
+    evaluation: &Evaluation,
     measured: &Measured,
     kernel: &MainKernel,
 ) -> Vec<Fact> {
@@ -333,7 +335,7 @@ fn of_kernel(
     let parts = match tiled.zip(kernel.tile) {
         Some((tiled, tile)) => {
             found.extend(tile.k.and_then(|k_tile| steps_along_k(tiled.k, k_tile)));
-            found.extend(tile_reads(input, operation, judged, tiled, tile));
+            found.extend(tile_reads(input, operation, evaluation, tiled, tile));
             tiled.workgroups(kernel, name, tile)
         }
         None => kernel.workgroups(),
@@ -401,11 +403,11 @@ fn blocks_of_queries(measured: &Measured, name: &str) -> Option<u64> {
 fn tile_reads(
     input: &Input,
     operation: &Operation,
-    judged: &Judged,
+    evaluation: &Evaluation,
     tiled: Tiled,
     tile: Tile,
 ) -> Option<Fact> {
-    let in_16_bytes = judged.work?.compute?.precision.in_16_bytes();
+    let in_16_bytes = evaluation.work?.compute?.precision.in_16_bytes();
     let bytes = tiled.read_bytes(tile, 16.0 / in_16_bytes as f64);
     let call_s = operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9;
     let percent = bytes / call_s / (input.gpu()?.mem_bw_gbps * 1e9) * 100.0;

@@ -17,7 +17,7 @@ mod facts;
 mod tests;
 mod text;
 
-use super::{Input, Judged};
+use super::{Evaluation, Input};
 use crate::base::labels::labelled;
 use crate::base::sort::Arrange;
 use crate::hardware::roofline::Bound;
@@ -153,34 +153,35 @@ impl Waterfall {
     pub fn of(input: &Input, at: usize) -> Option<Waterfall> {
         let profile = input.profile;
         let operation = profile.operations().get(at)?;
-        let judged = input.judged.get(at)?;
+        let evaluation = input.evaluations.get(at)?;
         if operation.is_tuning() {
             return None;
         }
         let all = MeasuredOperations::of(profile);
         let measured = all.get(profile, at)?;
-        Waterfall::new(input, at, operation, judged, measured)
+        Waterfall::new(input, at, operation, evaluation, measured)
     }
 
     fn new(
         input: &Input,
         at: usize,
         operation: &Operation,
-        judged: &Judged,
+        evaluation: &Evaluation,
         measured: &Measured,
     ) -> Option<Waterfall> {
-        let roof = judged.roof?;
+        let roofline = evaluation.roofline?;
         let n_calls = operation.calls.len() as f64;
         let all_ns = |us: f64| (us * 1e3 * n_calls).round() as i64;
         let measured_ns = operation.kernel_ns;
-        let roofline_ns = all_ns(roof.time_us).clamp(0, measured_ns);
+        let roofline_ns = all_ns(roofline.time_us).clamp(0, measured_ns);
         let mut parts = Parts {
             left_ns: measured_ns - roofline_ns,
             steps: Vec::new(),
         };
         parts.take_measured(measured);
-        let factors = factors(input, at, operation, judged, measured);
-        let (mut compute_us, mut memory_us) = (roof.compute_us.unwrap_or(0.0), roof.memory_us);
+        let factors = factors(input, at, operation, evaluation, measured);
+        let (mut compute_us, mut memory_us) =
+            (roofline.compute_us.unwrap_or(0.0), roofline.memory_us);
         for Factor {
             cause,
             of,
@@ -206,7 +207,7 @@ impl Waterfall {
             roofline_ns,
             steps: parts.in_order(roofline_ns),
             measured_ns,
-            facts: facts::facts(input, operation, judged, measured),
+            facts: facts::facts(input, operation, evaluation, measured),
         })
     }
 

@@ -16,7 +16,7 @@ pub struct StepLine {
     /// By what factor the time increases.
     pub factor: f64,
     /// The sizes that it follows from; may be empty.
-    pub says: String,
+    pub text: String,
 }
 
 /// The steps between the roofline time and the measured time.
@@ -26,7 +26,7 @@ pub fn step_lines(waterfall: &Waterfall) -> Vec<StepLine> {
         key: step.cause.key(),
         ns: step.ns,
         factor: step.factor,
-        says: step.says(),
+        text: step.text(),
     };
     waterfall.steps.iter().map(line).collect()
 }
@@ -34,7 +34,7 @@ pub fn step_lines(waterfall: &Waterfall) -> Vec<StepLine> {
 impl Waterfall {
     /// The reasons for the steps, and the causes without a factor, each as a phrase.
     pub fn causes(&self) -> Vec<String> {
-        let steps = self.steps.iter().map(|step| step.says());
+        let steps = self.steps.iter().map(|step| step.text());
         let facts = self.facts.iter().map(Fact::text);
         steps.chain(facts).filter(|text| !text.is_empty()).collect()
     }
@@ -155,7 +155,7 @@ impl Fact {
 
 impl Step {
     /// The sizes that it follows from: "8×8 results in tiles of 64×112".
-    pub fn says(&self) -> String {
+    pub fn text(&self) -> String {
         match self.detail {
             Detail::None if self.cause == Cause::LaunchScale => {
                 "kernels below 10 µs, of which about 2 µs are their launch".to_owned()

@@ -1,4 +1,4 @@
-use super::super::testing::{H100, compared, profiles, says};
+use super::super::testing::{H100, assert_contains, compared, profiles};
 use super::*;
 use crate::import::import;
 use crate::profile::Profile;
@@ -11,7 +11,7 @@ fn another_number_of_gpus_is_said_and_idling_not_held_against_it() {
     let comparison = compared(&one, &two, H100);
     assert!(comparison.is_same_gpu);
     let said = comparison.caveats().join(" ");
-    says(&said, "The reference ran on 1 GPU, the target on 2.");
+    assert_contains(&said, "The reference ran on 1 GPU, the target on 2.");
     assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
 }
 
@@ -24,7 +24,7 @@ fn another_way_of_working_in_parallel_is_said() {
     let comparison = compared(&alone, &parallel, H100);
     let said = comparison.caveats().join(" ");
     let words = "The target communicates with other GPUs, the reference with none: ";
-    says(&said, words);
+    assert_contains(&said, words);
     let gap = &comparison.gaps.ranked[0];
     assert_eq!(gap.pattern, "more_exposed_communication");
     let asked = "The reference communicates with no other GPU";
@@ -63,7 +63,7 @@ fn steps_that_take_longer_than_their_gpu_activity_are_said() {
     };
     let said = compared(&step(310), &step(1_000), H100).caveats().join(" ");
     let words = "The steps of the profiler take 1.00 ms on the target and 310 µs on the reference: 800 µs and 110 µs of that";
-    says(&said, words);
+    assert_contains(&said, words);
     let same = compared(&step(1_000), &step(1_000), H100).caveats();
     assert!(
         same.iter()
@@ -77,7 +77,7 @@ fn training_and_inference_are_distinguished() {
     let backward = "autograd::engine::evaluate_function: MmBackward0";
     let trains = forward.clone().work(backward, "gemm", 300..500);
     let said = compared(&trains, &forward, H100).caveats().join(" ");
-    says(
+    assert_contains(
         &said,
         "The target has no backward pass, the other trace has one",
     );

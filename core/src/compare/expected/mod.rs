@@ -31,7 +31,7 @@ pub use verdict::{NotJudged, Verdict};
 
 /// The roofline for one call on one of the GPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Roof {
+pub struct RooflineTime {
     /// The minimum time of a call.
     pub us_per_call: f64,
     /// What bounds it.
@@ -40,7 +40,7 @@ pub struct Roof {
     pub basis: Basis,
 }
 
-impl Roof {
+impl RooflineTime {
     /// The percentage of roofline for a call of this duration in nanoseconds; 0 if the duration is zero.
     pub fn percent(self, ns_per_call: f64) -> f64 {
         match ns_per_call > 0.0 {
@@ -69,10 +69,10 @@ pub struct Judgement {
     /// `actual` over `achievable_expected`.
     pub achievable_excess: Option<f64>,
     /// The rooflines behind `expected`.
-    pub roofs: Pair<Option<Roof>>,
-    /// The roofline that the target's own report compares it with. It differs from that in `roofs` if only the target's
+    pub rooflines: Pair<Option<RooflineTime>>,
+    /// The roofline that the target's own report compares it with. It differs from that in `rooflines` if only the target's
     /// GPU has an achievable figure.
-    pub floor: Option<Roof>,
+    pub floor: Option<RooflineTime>,
     /// The work of a call if the models count the same for both traces; `None` if it is unknown, or if `work_differs`.
     pub work: Option<Work>,
     /// The models count a different amount of work in each trace.
@@ -195,22 +195,24 @@ impl Judge {
                 (works, n_calls, differ, false)
             }
         };
-        let roofs = |basis| {
-            Pair::of(|which| self.roof(which, works.get(which), *n_calls.get(which), basis))
+        let rooflines = |basis| {
+            Pair::of(|which| {
+                self.roofline_time(which, works.get(which), *n_calls.get(which), basis)
+            })
         };
         let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
         let [chosen, peak, achievable] = match is_over_link || sizes == Sizes::Unknown {
             true => [none; 3],
-            false => [self.basis, Basis::Peak, Basis::Achievable].map(roofs),
+            false => [self.basis, Basis::Peak, Basis::Achievable].map(rooflines),
         };
         let own = match is_mixed(&chosen) {
             true => peak,
             false => chosen,
         };
-        let expected = |roofs: Pair<Option<Roof>>| match roofs.both() {
-            Some(roofs) if roofs.reference.us_per_call > 0.0 => {
-                Some(roofs.target.us_per_call / roofs.reference.us_per_call)
+        let expected = |rooflines: Pair<Option<RooflineTime>>| match rooflines.both() {
+            Some(rooflines) if rooflines.reference.us_per_call > 0.0 => {
+                Some(rooflines.target.us_per_call / rooflines.reference.us_per_call)
             }
             // On the same GPU, the same call takes the same time.
             _ if self.is_same_gpu
@@ -223,15 +225,15 @@ impl Judge {
         };
         let [expected, peak_expected, achievable_expected] = [own, peak, achievable].map(expected);
         // The basis of the rooflines used.
-        let basis = own.reference.map_or(self.basis, |roof| roof.basis);
+        let basis = own.reference.map_or(self.basis, |roofline| roofline.basis);
         let work_ratio = match expected {
             Some(expected) if self.is_same_gpu => expected,
             Some(_) if work_differs => self
-                .roof(Which::Reference, &works.target, n_calls.target, basis)
+                .roofline_time(Which::Reference, &works.target, n_calls.target, basis)
                 .zip(own.reference)
                 .filter(|(_, reference)| reference.us_per_call > 0.0)
-                .map_or(1.0, |(roof, reference)| {
-                    roof.us_per_call / reference.us_per_call
+                .map_or(1.0, |(roofline, reference)| {
+                    roofline.us_per_call / reference.us_per_call
                 }),
             _ => 1.0,
         };
@@ -245,14 +247,14 @@ impl Judge {
             let operation = first.and_then(|at| sides.target.profile.operations().get(*at));
             operation.is_some_and(|operation| is_tiny_batched(operation, &self.thresholds))
         };
-        let verdict = |excess: Option<f64>, roofs: Pair<Option<Roof>>| match excess {
+        let verdict = |excess: Option<f64>, rooflines: Pair<Option<RooflineTime>>| match excess {
             _ if actual.is_none() => Verdict::NotJudged(NotJudged::NoTime),
             None if sizes == Sizes::Unknown => Verdict::NotJudged(NotJudged::NoShapes),
             None if is_over_link => Verdict::NotJudged(NotJudged::OverLink),
             None if sizes == Sizes::Other && self.is_same_gpu => {
                 Verdict::NotJudged(NotJudged::OtherSizes)
             }
-            None => Verdict::NotJudged(self.why_not(&works, roofs)),
+            None => Verdict::NotJudged(self.reason_without_verdict(&works, rooflines)),
             Some(_) if is_small => Verdict::TooSmallToJudge,
             Some(excess) => self.verdict(excess, is_tiny),
         };
@@ -264,7 +266,7 @@ impl Judge {
             excess,
             peak_excess,
             achievable_excess,
-            roofs: if is_ratio_only { none } else { own },
+            rooflines: if is_ratio_only { none } else { own },
             floor: chosen.target.or(own.target).filter(|_| !is_ratio_only),
             work: works
                 .as_ref()
@@ -279,9 +281,9 @@ impl Judge {
             verdict: verdict(excess, own),
             peak_verdict: verdict(peak_excess, peak),
             achievable_verdict: verdict(achievable_excess, achievable),
-            is_implausible: own.zip(per_call).map(|(roof, ns)| {
-                let roof = roof.filter(|_| !is_ratio_only);
-                let percent = roof.map_or(0.0, |roof| roof.percent(ns));
+            is_implausible: own.zip(per_call).map(|(roofline, ns)| {
+                let roofline = roofline.filter(|_| !is_ratio_only);
+                let percent = roofline.map_or(0.0, |roofline| roofline.percent(ns));
                 percent > self.thresholds.compare_implausible_percent
             }),
             is_more_than_twice: !is_small
@@ -292,14 +294,14 @@ impl Judge {
     /// For both sides, the work of the side with the lower roofline time, and how often it does it; or that of the only
     /// side whose work is known.
     fn least(&self, works: Pair<Vec<(Work, u64)>>, ops: Pair<&OpSide>) -> Least {
-        let roofs = Pair::of(|which| {
+        let rooflines = Pair::of(|which| {
             let units = ops.get(which).calls;
             let any = Which::ALL.into_iter();
             any.rev()
-                .find_map(|gpu| self.roof(gpu, works.get(which), units, self.basis))
+                .find_map(|gpu| self.roofline_time(gpu, works.get(which), units, self.basis))
         });
         let n_operations = ops.map(|op| op.operations.len());
-        let from = match (roofs.reference, roofs.target) {
+        let from = match (rooflines.reference, rooflines.target) {
             (Some(reference), Some(target)) if target.us_per_call < reference.us_per_call => {
                 Which::Target
             }
@@ -307,7 +309,7 @@ impl Judge {
             (None, Some(_)) => Which::Target,
             (None, None) => return Least::default(),
         };
-        let is_one = roofs.both().is_none();
+        let is_one = rooflines.both().is_none();
         let is_of_more = n_operations.get(from) > n_operations.get(from.other());
         let (works, units) = (works.get(from).clone(), ops.get(from).calls);
         Least {
@@ -333,33 +335,37 @@ impl Judge {
     }
 
     /// The roofline for an average call, with the bound and the basis of the operation with the most time.
-    fn roof(
+    fn roofline_time(
         &self,
         which: Which,
         works: &[(Work, u64)],
         n_calls: u64,
         basis: Basis,
-    ) -> Option<Roof> {
+    ) -> Option<RooflineTime> {
         let gpu = self.gpus.get(which).as_deref()?;
         let mut all_us = 0.0;
         let mut longest: Option<(f64, Roofline)> = None;
         for (work, calls) in works {
-            let roof = roofline(work, gpu, basis)?;
-            let us = roof.time_us * *calls as f64;
+            let roofline = roofline(work, gpu, basis)?;
+            let us = roofline.time_us * *calls as f64;
             all_us += us;
             if longest.is_none_or(|(most, _)| us > most) {
-                longest = Some((us, roof));
+                longest = Some((us, roofline));
             }
         }
-        let (_, roof) = longest?;
-        Some(Roof {
+        let (_, roofline) = longest?;
+        Some(RooflineTime {
             us_per_call: all_us / n_calls.max(1) as f64,
-            bound: roof.bound,
-            basis: roof.basis,
+            bound: roofline.bound,
+            basis: roofline.basis,
         })
     }
 
-    fn why_not(&self, works: &Pair<Vec<(Work, u64)>>, roofs: Pair<Option<Roof>>) -> NotJudged {
+    fn reason_without_verdict(
+        &self,
+        works: &Pair<Vec<(Work, u64)>>,
+        rooflines: Pair<Option<RooflineTime>>,
+    ) -> NotJudged {
         let has_gpu = self.gpus.as_ref().map(Option::is_some);
         let has_bytes = works.as_ref().map(|works| {
             let mut all = works.iter();
@@ -370,15 +376,17 @@ impl Judge {
             (false, true) => NotJudged::NoProfile(Which::Reference),
             (true, false) => NotJudged::NoProfile(Which::Target),
             _ if !has_bytes.reference || !has_bytes.target => NotJudged::NoWorkModel,
-            _ if roofs.reference.is_none() => NotJudged::NoFigure(Which::Reference),
+            _ if rooflines.reference.is_none() => NotJudged::NoFigure(Which::Reference),
             _ => NotJudged::NoFigure(Which::Target),
         }
     }
 }
 
 /// Whether one roofline uses a peak and the other an achievable figure.
-fn is_mixed(roofs: &Pair<Option<Roof>>) -> bool {
-    let bases = roofs.map(|roof| roof.map(|roof| roof.basis)).both();
+fn is_mixed(rooflines: &Pair<Option<RooflineTime>>) -> bool {
+    let bases = rooflines
+        .map(|roofline| roofline.map(|roofline| roofline.basis))
+        .both();
     bases.is_some_and(|bases| bases.reference != bases.target)
 }
 
@@ -394,7 +402,7 @@ fn device_names(recorded_on: &str) -> Vec<&str> {
 fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
     let operations = op.operations.iter();
     let works = operations.map(|at| {
-        let work = side.report.judged.get(*at)?.work?;
+        let work = side.report.evaluations.get(*at)?.work?;
         Some((work, side.profile.operations().get(*at)?.n_calls()))
     });
     works.collect::<Option<Vec<_>>>().unwrap_or_default()

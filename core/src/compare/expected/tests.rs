@@ -30,11 +30,11 @@ fn the_ratio_of_the_roofs_is_expected() {
     assert_eq!(judgement.achievable_verdict, Verdict::ExplainedByHardware);
     assert!(judgement.depends_on_basis());
     // 137.4 GFLOP at 1307.4 TFLOPS, and at 708, as in the report of the target alone.
-    let roofs = [judgement.roofs.target, judgement.floor];
-    let [roof, floor] = roofs.map(|roof| roof.map(|roof| roof.us_per_call));
+    let rooflines = [judgement.rooflines.target, judgement.floor];
+    let [roofline, floor] = rooflines.map(|roofline| roofline.map(|roofline| roofline.us_per_call));
     assert!(
-        near(roof, 105.1) && near(floor, 194.1),
-        "{roof:?} {floor:?}"
+        near(roofline, 105.1) && near(floor, 194.1),
+        "{roofline:?} {floor:?}"
     );
 }
 
@@ -99,11 +99,11 @@ fn a_copy_to_the_host_is_not_judged_by_the_memory_of_the_gpu() {
     let judged = |gpus| compared(&run(100), &run(300), gpus).operations.matched[0].judgement;
     let other = judged(Some(("H100", "MI300X")));
     assert_eq!(other.verdict, Verdict::NotJudged(NotJudged::OverLink));
-    assert_eq!((other.expected, other.roofs), (None, Pair::default()));
+    assert_eq!((other.expected, other.rooflines), (None, Pair::default()));
     // The same GPU has the same link: 3 times as long is an excess of 3.
     let same = judged(H100);
     assert_eq!((same.expected, same.excess), (Some(1.0), Some(3.0)));
-    assert_eq!(same.roofs, Pair::default());
+    assert_eq!(same.rooflines, Pair::default());
 }
 
 #[test]

@@ -275,19 +275,19 @@ fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {
 /// Whether other operations with the same bound that run the same kernels on both sides take as long as on the reference,
 /// by most of their time there: a lower clock would slow them down, too.
 fn others_are_as_fast(comparison: &Comparison, op: &MatchedOp) -> bool {
-    let bound = |op: &MatchedOp| op.judgement.roofs.target.map(|roof| roof.bound);
+    let bound = |op: &MatchedOp| op.judgement.rooflines.target.map(|roofline| roofline.bound);
     let is_alike = |other: &&MatchedOp| {
         is_same_work(other) && !std::ptr::eq(*other, op) && bound(other) == bound(op)
     };
     let matched = comparison.operations.matched.iter();
     let same: Vec<&MatchedOp> = matched.filter(is_alike).collect();
-    let held_ns =
-        |ops: &mut dyn Iterator<Item = &&MatchedOp>| ops.map(|op| op.held_ns()).sum::<f64>();
+    let scaled_ns =
+        |ops: &mut dyn Iterator<Item = &&MatchedOp>| ops.map(|op| op.scaled_ns()).sum::<f64>();
     let is_fast = |op: &&&MatchedOp| {
         let excess = op.judgement.excess;
         excess.is_some_and(|excess| excess < AS_FAST)
     };
-    held_ns(&mut same.iter().filter(is_fast)) * 2.0 > held_ns(&mut same.iter())
+    scaled_ns(&mut same.iter().filter(is_fast)) * 2.0 > scaled_ns(&mut same.iter())
 }
 
 /// Attention in several operations on the target, and in one on the reference.

@@ -85,7 +85,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     let all = || ops.iter().flat_map(|op| op.own_helpers(Which::Target));
     let helper_ns = sum(all().map(|helper| helper.ns));
     let rest = crate::compare::pair::Pair {
-        reference: sum(ops.iter().map(|op| op.held_ns().round() as i64)),
+        reference: sum(ops.iter().map(|op| op.scaled_ns().round() as i64)),
         target: times.target.saturating_sub(helper_ns),
     };
     let on = first.reference_name.as_deref();
@@ -141,7 +141,7 @@ fn name(helper: &Helper) -> String {
 #[cfg(test)]
 mod tests {
     use crate::compare::Comparison;
-    use crate::compare::testing::{H100, compared, says};
+    use crate::compare::testing::{H100, assert_contains, compared};
     use crate::testing::Timetable;
 
     const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
@@ -181,9 +181,9 @@ mod tests {
             "Within `aten::mm` the target launches `batched_transpose_32x32_half` (layout change) for 60.0 µs, 12.0 % of its 500 µs; the reference launches none."
         );
         let rest = "Without it the target takes 440 µs there, the reference 200 µs: 120 % more.";
-        says(&helper.reasoning.join(" "), rest);
+        assert_contains(&helper.reasoning.join(" "), rest);
         let apart = "60.0 µs (12.0 %) are layout change";
-        says(&gap("unexpected_slowdown").reasoning.join(" "), apart);
+        assert_contains(&gap("unexpected_slowdown").reasoning.join(" "), apart);
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     ];
     let amount = &comparison.amount;
     words.push(match amount.by {
-        _ if !amount.is_same() => ("amount", amount.said()),
+        _ if !amount.is_same() => ("amount", amount.text()),
         AmountBy::Steps(steps) => ("steps", format::counted(steps.target, "step")),
         _ => ("same_calls", String::new()),
     });
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(savings(ranked), [("more_calls", Some(1_200_000))]);
         assert_eq!(ranked[0].title, "2.00× the calls in each step");
         let work = comparison.work.as_ref().unwrap();
-        assert_eq!(work.said(), "The target does 2.00× the work per step.");
+        assert_eq!(work.sentence(), "The target does 2.00× the work per step.");
         assert!(compared(&all(8), &all(4), H100).gaps.ranked.is_empty());
     }
 }

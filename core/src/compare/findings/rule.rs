@@ -74,7 +74,7 @@ impl Candidate {
             times,
             saving: Some(Saving {
                 matching_ns: saved_ns,
-                roof_ns: None,
+                roofline_ns: None,
                 is_predicted: true,
             }),
             priority: priority_of_run(comparison, saved_ns),

@@ -27,7 +27,7 @@ fn expected_of_slower(op: &MatchedOp) -> Option<f64> {
 
 /// Its time on the target if it takes as long as predicted, or as long as on the reference if there is no prediction.
 pub(crate) fn goal_ns(op: &MatchedOp) -> f64 {
-    op.held_ns() * op.judgement.expected.unwrap_or(1.0)
+    op.scaled_ns() * op.judgement.expected.unwrap_or(1.0)
 }
 
 /// The part of the run taken by helper kernels that only the target has.
@@ -46,11 +46,11 @@ fn as_predicted(op: &MatchedOp) -> Option<Saving> {
         of_run(op, target.time_ns.saturating_sub(left_ns) as f64)
     };
     let rest_of = |saved_ns: i64| saved_ns.saturating_sub(of_helpers(op)).max(0);
-    let roof_ns = op.floor_ns().map(|floor_ns| rest_of(until(floor_ns)));
+    let roofline_ns = op.floor_ns().map(|floor_ns| rest_of(until(floor_ns)));
     let matching_ns = rest_of(until(goal_ns(op)));
     Some(Saving {
-        matching_ns: roof_ns.map_or(matching_ns, |roof_ns| matching_ns.min(roof_ns)),
-        roof_ns,
+        matching_ns: roofline_ns.map_or(matching_ns, |roofline_ns| matching_ns.min(roofline_ns)),
+        roofline_ns,
         is_predicted: op.judgement.expected.is_some(),
     })
 }
@@ -60,9 +60,9 @@ pub(crate) fn all_as_predicted(ops: &[&MatchedOp]) -> Option<Saving> {
     let savings: Option<Vec<Saving>> = ops.iter().map(|op| as_predicted(op)).collect();
     savings.map(|savings| Saving {
         matching_ns: sum(savings.iter().map(|saving| saving.matching_ns)),
-        roof_ns: savings
+        roofline_ns: savings
             .iter()
-            .map(|saving| saving.roof_ns)
+            .map(|saving| saving.roofline_ns)
             .try_fold(0_i64, |all, ns| Some(all.saturating_add(ns?))),
         is_predicted: savings.iter().all(|saving| saving.is_predicted),
     })
@@ -111,8 +111,8 @@ pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
     if !target.is_computation() {
         return 0;
     }
-    let held_ns = op.held_ns();
-    let of_type = |expected: f64| held_ns * expected * (1.0 - 1.0 / op.judgement.work_ratio);
-    let more_ns = target.timed.ns as f64 - held_ns;
+    let scaled_ns = op.scaled_ns();
+    let of_type = |expected: f64| scaled_ns * expected * (1.0 - 1.0 / op.judgement.work_ratio);
+    let more_ns = target.timed.ns as f64 - scaled_ns;
     of_run(op, expected_of_slower(op).map_or(more_ns, of_type))
 }

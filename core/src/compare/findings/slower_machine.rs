@@ -97,7 +97,7 @@ pub(super) fn is_same_work(op: &MatchedOp) -> bool {
 
 /// What to look at, by what bounds the kernels that are slower and those that are not.
 fn advice(ops: &[&MatchedOp], others: &[&MatchedOp]) -> &'static str {
-    let bound = |op: &&MatchedOp| op.judgement.roofs.target.map(|roof| roof.bound);
+    let bound = |op: &&MatchedOp| op.judgement.rooflines.target.map(|roofline| roofline.bound);
     let all = |ops: &[&MatchedOp], is: Bound| ops.iter().all(|op| bound(op) == Some(is));
     match others.is_empty() {
         true => {
@@ -135,7 +135,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let times = times_of(&ops);
     let saving = all_as_predicted(&ops)?;
     let share = words::percent_of(times.target, comparison.compute_ns.target);
-    let reference_ns = sum(ops.iter().map(|op| op.held_ns().round() as i64));
+    let reference_ns = sum(ops.iter().map(|op| op.scaled_ns().round() as i64));
     let mut words = vec![
         ("factor", words::times(factor)),
         ("operations", format::counted(ops.len() as u64, "operation")),
@@ -145,9 +145,9 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
         ("where", advice(&ops, &others).to_owned()),
     ];
-    let held_ns = sum(others.iter().map(|op| op.held_ns().round() as i64));
+    let scaled_ns = sum(others.iter().map(|op| op.scaled_ns().round() as i64));
     let others_ns = sum(others.iter().map(|op| op.sides.target.timed.ns));
-    if let Some(ratio) = (held_ns > 0).then(|| others_ns as f64 / held_ns as f64) {
+    if let Some(ratio) = (scaled_ns > 0).then(|| others_ns as f64 / scaled_ns as f64) {
         let names = others.iter().map(|op| op.name.as_str());
         words.push(("others", words::names(names)));
         let change = (ratio - 1.0) * 100.0;

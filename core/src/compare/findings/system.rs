@@ -179,7 +179,7 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
         ("reference_share", shares.reference),
     ];
     if !amount.is_same() {
-        words.push(("amount", amount.said()));
+        words.push(("amount", amount.text()));
         words.push(("reference_scaled", format::time_ns(scaled_ns)));
     }
     if unknown_ns > 0 {

@@ -207,8 +207,8 @@ fn candidate(comparison: &Comparison, kinds: &[Kind], most_ns: i64) -> Option<Ca
     ];
     if scaled_ns != times.reference {
         let amount = &comparison.amount;
-        let steps = (!amount.is_same()).then(|| format!("The target does {}.", amount.said()));
-        let work = comparison.work.as_ref().map(|work| work.said());
+        let steps = (!amount.is_same()).then(|| format!("The target does {}.", amount.text()));
+        let work = comparison.work.as_ref().map(|work| work.sentence());
         let said: Vec<String> = steps.into_iter().chain(work).collect();
         words.push(("amount", said.join(" ")));
         words.push(("reference_scaled", format::time_ns(scaled_ns)));

@@ -108,7 +108,7 @@ impl MatchedOp {
     }
 
     /// The kernel time of the reference, scaled to the target's number of calls with known time.
-    pub(crate) fn held_ns(&self) -> f64 {
+    pub(crate) fn scaled_ns(&self) -> f64 {
         self.sides.reference.ns_per_call() * self.sides.target.timed.count as f64
     }
 
@@ -160,8 +160,8 @@ impl MatchedOp {
 
     /// The percentage of its roofline that a trace reaches.
     pub fn roofline_percent(&self, which: Which) -> Option<f64> {
-        let roof = (*self.judgement.roofs.get(which))?;
-        Some(roof.percent(self.sides.get(which).ns_per_call()))
+        let roofline = (*self.judgement.rooflines.get(which))?;
+        Some(roofline.percent(self.sides.get(which).ns_per_call()))
     }
 
     /// The minimum time of its calls on the target, by the roofline of the target's own report.

@@ -248,7 +248,7 @@ fn flops(all: &Rows, which: Which, rows: &[usize]) -> f64 {
         is_heavy(operation).then_some((at, operation))
     });
     let flops = heavy.map(|(at, operation)| {
-        let work = side.report.judged.get(at)?.work?;
+        let work = side.report.evaluations.get(at)?.work?;
         Some(work.flops * operation.n_calls() as f64)
     });
     flops.sum::<Option<f64>>().unwrap_or(0.0)

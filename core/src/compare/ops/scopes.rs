@@ -219,7 +219,7 @@ fn is_same_work(all: &Rows, rows: &Pair<Vec<usize>>, units: Pair<u64>, is_gemm: 
 fn flops(all: &Rows, which: Which, rows: &[usize]) -> f64 {
     let side = all.sides.get(which);
     let operations = all.positions(which, rows).into_iter().map(|at| {
-        let work = side.report.judged.get(at)?.work?;
+        let work = side.report.evaluations.get(at)?.work?;
         Some(work.flops * side.profile.operations().get(at)?.n_calls() as f64)
     });
     operations.sum::<Option<f64>>().unwrap_or(0.0)

@@ -47,7 +47,9 @@ pub(super) fn op_side(
     };
     let named = kernels.iter().take(OpSide::MAX_KERNELS);
     let compute_ns = side.report.timelines.compute_ns();
-    let judged = work.iter().filter_map(|at| side.report.judged.get(*at));
+    let evaluations = work
+        .iter()
+        .filter_map(|at| side.report.evaluations.get(*at));
     let mut convolutions = operations().filter(|operation| operation.family == Family::Convolution);
     OpSide {
         uid,
@@ -72,7 +74,7 @@ pub(super) fn op_side(
         exclusive_ns: sum(work
             .iter()
             .filter_map(|at| shares.operations_ns.get(*at).copied())),
-        run_ns: sum(judged.map(|judged| judged.run_ns)),
+        run_ns: sum(evaluations.map(|evaluation| evaluation.run_ns)),
         percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
         n_kernels: kernels.len(),
         n_runs: kernels.iter().map(|(_, tally)| tally.count).sum(),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::compare::testing::{self, H100, pair, run, says};
+use crate::compare::testing::{self, H100, assert_contains, pair, run};
 use crate::compare::{Comparison, Side, Verdict, Which};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
@@ -110,7 +110,7 @@ fn the_same_operator_on_other_sizes_is_judged_by_its_own_work() {
     assert!(error < 1e-9, "{expected}");
     assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
     let words = "on 1024 × 256, 256 × 128 fp32 instead of 512 × 256, 256 × 128 fp32";
-    says(&comparison.caveats().join(" "), words);
+    assert_contains(&comparison.caveats().join(" "), words);
     // With other sizes and a different number of calls, nothing shows that they match.
     let twice = run([("aten::mm", doubled, "k", 80); 2]);
     assert!(compared(&mm(MM, 40), &twice).operations.matched.is_empty());
@@ -266,11 +266,11 @@ fn attention_in_several_operations_stands_against_the_fused_one() {
     assert_eq!(op.judgement.actual, Some(6.0));
     let gap = &comparison.gaps.ranked[0];
     assert_eq!(gap.pattern, "unfused_attention");
-    says(
+    assert_contains(
         &gap.gap,
         "than the reference's 200 µs on `aten::_scaled_dot",
     );
-    says(&gap.model, "scaled_dot_product_attention");
+    assert_contains(&gap.model, "scaled_dot_product_attention");
     assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(1_000_000));
     // With the traces swapped, nothing is slower.
     let reversed = testing::compared(&several, &one, H100);
@@ -375,11 +375,11 @@ fn twice_the_batch_is_matched_even_where_sizes_then_coincide() {
         "{work:?}"
     );
     assert_eq!(
-        work.said(),
+        work.sentence(),
         "The target does 2.00× the work of the reference."
     );
     assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
-    says(&comparison.nothing_found(), "2.00× the work");
+    assert_contains(&comparison.nothing_found(), "2.00× the work");
     // With more layers, too.
     let more = testing::compared(&layer(16384, 2), &layer(8192, 3), H100);
     assert_eq!(more.operations.unmatched, Pair::default());
@@ -497,7 +497,7 @@ fn trials_of_kernels_are_no_time_of_an_operation() {
         "{:?}",
         patterns.collect::<Vec<_>>()
     );
-    says(
+    assert_contains(
         &comparison.caveats().join(" "),
         "The target chooses kernels while it is recorded",
     );

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Seen;
+use super::Observed;
 use crate::base::sort::Gather;
 use crate::findings::order::{Order, Placed};
 use crate::findings::prelude::*;
@@ -14,14 +14,18 @@ pub(super) struct Copy<'a> {
     pub(super) ns: i64,
     /// It repeats heads in memory.
     pub(super) repeats_heads: bool,
-    pub(super) attention: &'a Seen<'a>,
+    pub(super) attention: &'a Observed<'a>,
 }
 
 /// Q, K and V.
 const MAX_BEFORE: usize = 3;
 
-pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>]) -> Vec<Copy<'a>> {
-    let attention: BTreeMap<usize, (&Seen, [u64; 4])> = seen
+pub(super) fn around<'a>(
+    input: &Input<'a>,
+    order: &Order,
+    observed: &'a [Observed<'a>],
+) -> Vec<Copy<'a>> {
+    let attention: BTreeMap<usize, (&Observed, [u64; 4])> = observed
         .iter()
         .filter(|one| one.kernel.has_scores())
         .filter_map(|one| Some((one.row.operation, (one, one.sizes?.elements()))))

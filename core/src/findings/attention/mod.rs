@@ -43,7 +43,7 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
 /// Padding of the head dimension is not named as the class if it explains a smaller part of the gap.
 const LEAST_PADDING: f64 = 0.05;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     operation: &'a Operation,
     /// What computes it: decided by the operator, or by its longest kernels if that is not conclusive.
@@ -62,8 +62,8 @@ struct Seen<'a> {
     cause: Option<Cause>,
 }
 
-impl<'a> Seen<'a> {
-    fn of(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Seen<'a> {
+impl<'a> Observed<'a> {
+    fn of(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Observed<'a> {
         let thresholds = &input.options.thresholds;
         let operation = input.operation(row.operation);
         let kernels = operation.kernel_names(input.profile);
@@ -95,7 +95,7 @@ impl<'a> Seen<'a> {
         let waterfall = is_below
             .then(|| Waterfall::of(input, row.operation))
             .flatten();
-        Seen {
+        Observed {
             cause: cause_of(input, row, waterfall.as_ref()),
             waterfall,
             row,
@@ -247,30 +247,30 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         return;
     }
     outcome.status = Status::Done;
-    let look = |row| Seen::of(input, row, is_backward);
-    let seen: Vec<Seen> = rows.iter().map(look).collect();
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        let assessment = seen.assessment(&input.options.thresholds);
-        row.class = seen.class();
+    let look = |row| Observed::of(input, row, is_backward);
+    let observed: Vec<Observed> = rows.iter().map(look).collect();
+    for (row, observed) in outcome.rows.iter_mut().zip(&observed) {
+        let assessment = observed.assessment(&input.options.thresholds);
+        row.class = observed.class();
         row.assessment = assessment.or(row.assessment);
     }
-    let copies = copies::around(input, &order, &seen);
-    let writes = CacheWrites::of(input, &seen);
+    let copies = copies::around(input, &order, &observed);
+    let writes = CacheWrites::of(input, &observed);
     let unfused_ns = sum(unfused.iter().map(|one| one.time_ns));
-    facts(input, outcome, &seen, &writes);
+    facts(input, outcome, &observed, &writes);
     let copies_ns = sum(copies.iter().map(|copy| copy.ns));
     #[rustfmt::skip]
     outcome.facts([
         ("contiguous_copies", "Copies right before and after", Value::Ns(copies_ns)),
         ("unfused_attention", "Attention in separate operations", Value::Ns(unfused_ns)),
     ]);
-    if !seen.is_empty() {
-        outcome.tables.push(bands(input, &seen));
+    if !observed.is_empty() {
+        outcome.tables.push(bands(input, &observed));
     }
-    let candidates = seen.iter().filter(|one| one.is_candidate(input));
+    let candidates = observed.iter().filter(|one| one.is_candidate(input));
     outcome.findings = [
         rule::find(input, rules::RULES, candidates.collect()),
-        of_unknown_work(input, &seen, is_backward),
+        of_unknown_work(input, &observed, is_backward),
         rule::find(input, rules::CACHE_WRITES, vec![&writes]),
         rule::find(input, rules::COPIES, copies.iter().collect()),
         rule::find(input, rules::UNFUSED, unfused.iter().collect()),
@@ -283,8 +283,8 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             format::time_ns(unfused_ns)
         ));
     }
-    outcome.notes.extend(of_windows(&seen));
-    outcome.notes.extend(of_less_than_all(input, &seen));
+    outcome.notes.extend(of_windows(&observed));
+    outcome.notes.extend(of_less_than_all(input, &observed));
     if input.gpu().is_none() {
         let note = "No GPU profile is chosen, so the % of roofline of attention is unknown.";
         outcome.notes.push(note.to_owned());
@@ -292,9 +292,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 }
 
 /// A note about attention that is not rated because the width of its sliding window is unknown.
-fn of_windows(seen: &[Seen]) -> Option<String> {
-    let is_unrated = |one: &&Seen| one.operation.sees_window && one.operation.estimate.is_none();
-    let rows = seen.iter().filter(is_unrated);
+fn of_windows(observed: &[Observed]) -> Option<String> {
+    let is_unrated =
+        |one: &&Observed| one.operation.sees_window && one.operation.estimate.is_none();
+    let rows = observed.iter().filter(is_unrated);
     let rows: Vec<&Row> = rows.map(|one| one.row).collect();
     (!rows.is_empty()).then(|| {
         format!(
@@ -306,10 +307,10 @@ fn of_windows(seen: &[Seen]) -> Option<String> {
 }
 
 /// A note about attention that is not rated because it cannot have read the whole context in its time.
-fn of_less_than_all(input: &Input, seen: &[Seen]) -> Option<String> {
-    let rows = seen.iter().map(|one| one.row);
+fn of_less_than_all(input: &Input, observed: &[Observed]) -> Option<String> {
+    let rows = observed.iter().map(|one| one.row);
     let rows: Vec<&Row> = rows
-        .filter(|row| input.judged(row.operation).reads_less)
+        .filter(|row| input.evaluation(row.operation).reads_less)
         .collect();
     (!rows.is_empty()).then(|| {
         format!(
@@ -321,10 +322,10 @@ fn of_less_than_all(input: &Input, seen: &[Seen]) -> Option<String> {
 }
 
 /// Attention without a FLOP/byte model: the length of a paged cache is a value, not a shape.
-fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Finding> {
-    let is_paged = |one: &&Seen| one.kernel == AttentionKernel::Paged;
-    let (paged, others): (Vec<&Seen>, Vec<&Seen>) = seen.iter().partition(is_paged);
-    let [paged, others] = [paged, others].map(|seen| seen.into_iter().map(|one| one.row));
+fn of_unknown_work(input: &Input, observed: &[Observed], is_backward: bool) -> Vec<Finding> {
+    let is_paged = |one: &&Observed| one.kernel == AttentionKernel::Paged;
+    let (paged, others): (Vec<&Observed>, Vec<&Observed>) = observed.iter().partition(is_paged);
+    let [paged, others] = [paged, others].map(|observed| observed.into_iter().map(|one| one.row));
     let what = match is_backward {
         true => "backward pass of attention",
         false => "attention",
@@ -335,12 +336,13 @@ fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Findi
     findings
 }
 
-fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrites) {
-    let count = |is: &dyn Fn(&Seen) -> bool| seen.iter().filter(|one| is(one)).count() as u64;
+fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed], writes: &CacheWrites) {
+    let count =
+        |is: &dyn Fn(&Observed) -> bool| observed.iter().filter(|one| is(one)).count() as u64;
     // Paged attention never writes its scores either.
     let n_fused = count(&|one| one.kernel.is_fused());
     let n_paged = count(&|one| one.kernel == AttentionKernel::Paged);
-    let n_modelled = count(&|one| input.judged(one.row.operation).work.is_some());
+    let n_modelled = count(&|one| input.evaluation(one.row.operation).work.is_some());
     let n_grouped = count(&|one| one.sizes.is_some_and(|sizes| sizes.group() > 1));
     #[rustfmt::skip]
     outcome.facts([
@@ -358,20 +360,20 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
     }
 }
 
-fn bands(input: &Input, seen: &[Seen]) -> Table {
+fn bands(input: &Input, observed: &[Observed]) -> Table {
     const MAX_ROWS: usize = 20;
-    let sizes = |one: &Seen| match one.sizes {
+    let sizes = |one: &Observed| match one.sizes {
         Some(sizes) => Value::Text(sizes.text()),
         None => Value::Text(shapes(input, one.operation)),
     };
-    let verdict = |one: &Seen| match (one.verdict, one.is_decode) {
+    let verdict = |one: &Observed| match (one.verdict, one.is_decode) {
         (Some(verdict), _) => Value::Text(verdict.label().to_owned()),
         (None, true) => Value::Text("by the memory bandwidth".to_owned()),
         (None, false) => Value::Empty,
     };
     let usual = |band: Option<Band>| band.map_or(Value::Empty, |band| Value::Text(band.text()));
     #[rustfmt::skip]
-    let columns: &[CellColumn<&Seen>] = &[
+    let columns: &[CellColumn<&Observed>] = &[
         ("operation", "Operation", &|one| Value::Quoted(one.name(input))),
         ("sizes", "Batch×heads×length×head dimension", &|one| sizes(one)),
         ("kind", "Type", &|one| Value::Text(one.class())),
@@ -382,5 +384,5 @@ fn bands(input: &Input, seen: &[Seen]) -> Table {
         ("verdict", "Verdict", &|one| verdict(one)),
     ];
     let title = "Efficiency, and what is usual for the length";
-    Table::of("bands", title, seen.iter().take(MAX_ROWS), columns)
+    Table::of("bands", title, observed.iter().take(MAX_ROWS), columns)
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::Seen;
+use super::Observed;
 use super::band::Verdict;
 use super::copies::Copy;
 use super::serving::CacheWrites;
@@ -25,14 +25,14 @@ pub(in crate::findings) const DOCS: Docs = || {
     [single, writes, rule::docs(COPIES), rule::docs(UNFUSED)].concat()
 };
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn words(group: &Group<Self>) -> Words {
         let first = group.first();
-        let more = match group.seen.len() - 1 {
+        let more = match group.observed.len() - 1 {
             0 => String::new(),
             n => format!(" and {n} more"),
         };
@@ -57,13 +57,13 @@ impl Subject for Seen<'static> {
     }
 }
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "wide_precision",
         when: "it computes in FP32 or FP64, and matrix units for 16-bit types would be faster",
-        applies: |input, seen| {
-            is_in_32_bits(input, &[seen.row])
-                && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+        applies: |input, observed| {
+            is_in_32_bits(input, &[observed.row])
+                && won_by_16_bit(input, observed.row).is_some_and(|ns| ns > 0)
         },
         title: "Attention in {width}{backward}",
         issue: "{subject}: {time}{at}, in {width}.",
@@ -75,13 +75,15 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("types", sixteen_bit(group.input)),
             ]
         },
-        saves: Saves::Each(|input, seen| won_by_16_bit(input, seen.row).map(Impact::at_most)),
+        saves: Saves::Each(|input, observed| {
+            won_by_16_bit(input, observed.row).map(Impact::at_most)
+        }),
         ..Rule::BASE
     },
     Rule {
         key: "not_flash",
         when: "it is below the usual efficiency for its length, in a slower kernel than the GPU has",
-        applies: |input, seen| is_below(seen) && is_slower_kernel(input, seen),
+        applies: |input, observed| is_below(observed) && is_slower_kernel(input, observed),
         title: "Attention in a slower fused kernel{backward}",
         issue: "{subject}: {time}{at}{usual}, in a {kind} kernel.",
         model: "{mask?the mask in memory ({mask}) rules out a {fast} kernel: `is_causal`, packed sequences or a compiled mask (`flex_attention`) replace most masks|{head?flash kernels are built for head dimensions up to 256, not for {head}: use more heads of a smaller dimension, if the architecture can still change|find out why no {flash?flash|fused} kernel is chosen: {packed?it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out|a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks}}}.",
@@ -111,9 +113,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "decode",
         when: "few queries attend to many keys, at a low % of the memory bandwidth",
-        applies: |input, seen| {
+        applies: |input, observed| {
             // Candidates are never anomalies.
-            seen.is_decode && super::gate(input).is_slow(seen.row)
+            observed.is_decode && super::gate(input).is_slow(observed.row)
         },
         title: "Decode attention at a low % of the memory bandwidth{backward}",
         issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
@@ -128,16 +130,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 holds("split", kernels.any(|name| splits_keys(name))),
             ]
         },
-        saves: Saves::Each(|_, seen| {
-            let percent = seen.row.efficiency_percent?;
-            Some(Impact::of_efficiency(seen.row.time_ns, percent))
+        saves: Saves::Each(|_, observed| {
+            let percent = observed.row.efficiency_percent?;
+            Some(Impact::of_efficiency(observed.row.time_ns, percent))
         }),
         ..Rule::BASE
     },
     Rule {
         key: "head_dimension",
         when: "it is below the usual efficiency for its length, and its kernel computes a larger head dimension",
-        applies: |_, seen| is_below(seen) && seen.padded_head().is_some(),
+        applies: |_, observed| is_below(observed) && observed.padded_head().is_some(),
         title: "Head dimension {head} computed as {padded}{backward}",
         issue: "{subject}: {time}{at}{usual}; the head dimension {head} is computed as {padded}.",
         model: "if the architecture can still change, use a head dimension of {padded}, or of the next smaller size that kernels are built for: it takes the same time or less. Padding the tensors does not help.",
@@ -152,7 +154,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "uncommon_head_dimension",
         when: "it is below the usual efficiency for its length, and its head dimension is neither 64 nor 128",
-        applies: |_, seen| is_below(seen) && odd_head(seen).is_some(),
+        applies: |_, observed| is_below(observed) && odd_head(observed).is_some(),
         title: "Attention with head dimension {head}{backward}",
         issue: "{subject}: {time}{at}{usual}; the head dimension is {head}.",
         model: "most attention kernels are tuned for 64 and 128: use one of them if the architecture can still change{older?; its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|}.",
@@ -171,9 +173,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "partly_filled_gpu",
         when: "it is below the usual efficiency for its length, because its workgroups do not fill the compute units",
-        applies: |input, seen| {
-            let is_few = seen.is_short_of_workgroups(input);
-            is_below(seen) && (is_few || seen.cause == Some(Cause::WaveQuantization))
+        applies: |input, observed| {
+            let is_few = observed.is_short_of_workgroups(input);
+            is_below(observed) && (is_few || observed.cause == Some(Cause::WaveQuantization))
         },
         title: "{workgroups} for {units} compute units{backward}",
         issue: "{subject}: {time}{at}{usual}.",
@@ -186,18 +188,18 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("units", units.to_string()),
             ]
         },
-        saves: Saves::Each(|_, seen| {
+        saves: Saves::Each(|_, observed| {
             let steps = [Cause::TilePadding, Cause::WaveQuantization];
-            let of_steps = || impact_of_steps(seen.waterfall.as_ref()?, &steps);
+            let of_steps = || impact_of_steps(observed.waterfall.as_ref()?, &steps);
             // Without a waterfall step: up to the share of the units that have nothing to do.
             let of_units = || {
-                let (workgroups, units) = seen.few_workgroups()?;
+                let (workgroups, units) = observed.few_workgroups()?;
                 let idle = 1.0 - workgroups as f64 / f64::from(units);
-                let most_ns = (seen.row.time_ns as f64 * idle) as i64;
-                let usual = Impact::of_usual(seen.row, seen.band?)?.within(most_ns);
+                let most_ns = (observed.row.time_ns as f64 * idle) as i64;
+                let usual = Impact::of_usual(observed.row, observed.band?)?.within(most_ns);
                 Some(Impact::at_most(usual.high_ns))
             };
-            match seen.cause {
+            match observed.cause {
                 Some(_) => of_steps(),
                 None => of_units(),
             }
@@ -207,7 +209,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "calls_differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
-        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        applies: |_, observed| matches!(observed.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some attention calls take far longer than others{backward}",
         issue: "{subject}: {time}{at}{usual}.",
         model: slow_calls::advice!("warm up before recording"),
@@ -220,9 +222,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "short_sequences",
         when: "it is far below the usual efficiency for its length, and its sequences are short",
-        applies: |input, seen| {
+        applies: |input, observed| {
             let line = input.options.thresholds.sdpa_short_length;
-            is_below(seen) && seen.sizes.is_some_and(|sizes| sizes.length() < line)
+            is_below(observed) && observed.sizes.is_some_and(|sizes| sizes.length() < line)
         },
         title: "Short sequences below their usual efficiency{backward}",
         issue: "{subject}: {time}{at}{usual} for sequences this short.",
@@ -234,7 +236,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "below_usual_efficiency",
         when: "it is below the usual efficiency for its length, and none of the rules above applies",
-        applies: |_, seen| is_below(seen),
+        applies: |_, observed| is_below(observed),
         title: "Attention below its usual efficiency{backward}",
         issue: "{subject}: {time}{at}{usual}.",
         model: "{dropout?leave out dropout inside of attention, where training allows it (`dropout_p=0.0`); |}{older?its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|{other?the framework has a second library of flash kernels for this GPU: try it (`torch.backends.cuda.preferred_rocm_fa_library(\"ck\")`)|check that the fastest attention kernel available is chosen for this type, mask and head dimension}}.",
@@ -256,23 +258,23 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 const WIDEST_FLASH_HEAD: u64 = 256;
 
 /// The gap to the usual efficiency for the length.
-const BAND: Saves<Seen> = Saves::Each(|_, seen| {
-    let usual = Impact::of_usual(seen.row, seen.band?)?;
-    let waterfall = seen.waterfall.as_ref();
-    let most_ns = waterfall.map_or(seen.row.time_ns, |all| all.ns(Cause::Unexplained));
+const BAND: Saves<Observed> = Saves::Each(|_, observed| {
+    let usual = Impact::of_usual(observed.row, observed.band?)?;
+    let waterfall = observed.waterfall.as_ref();
+    let most_ns = waterfall.map_or(observed.row.time_ns, |all| all.ns(Cause::Unexplained));
     Some(usual.within(most_ns))
 });
 
-fn odd_head(seen: &Seen) -> Option<u64> {
-    seen.sizes?.odd_head()
+fn odd_head(observed: &Observed) -> Option<u64> {
+    observed.sizes?.odd_head()
 }
 
-fn is_below(seen: &Seen) -> bool {
-    seen.verdict == Some(Verdict::Below)
+fn is_below(observed: &Observed) -> bool {
+    observed.verdict == Some(Verdict::Below)
 }
 
-fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
-    match seen.kernel {
+fn is_slower_kernel(input: &Input, observed: &Observed) -> bool {
+    match observed.kernel {
         AttentionKernel::Math => true,
         AttentionKernel::MemoryEfficient => has_flash_kernels(input),
         _ => false,
@@ -280,46 +282,54 @@ fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
 }
 
 /// Whether FlashAttention-2 runs on a GPU newer than those that it was written for.
-fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
+fn is_of_previous_generation(input: &Input, observed: &Observed) -> bool {
     let is_newer = |gpu: &GpuSpec| {
         let compute = gpu.compute.map(|(major, _)| major);
         gpu.vendor == Some(Vendor::Nvidia) && matches!(compute, Some(9 | 10))
     };
-    input.gpu().is_some_and(is_newer) && seen.kernels.iter().any(|name| is_flash_2(name))
+    input.gpu().is_some_and(is_newer) && observed.kernels.iter().any(|name| is_flash_2(name))
 }
 
 /// Whether the framework runs its Triton kernels on an AMD GPU, for which it has others, too.
-fn has_other_flash_library(input: &Input, seen: &Seen) -> bool {
+fn has_other_flash_library(input: &Input, observed: &Observed) -> bool {
     let is_amd = input
         .gpu()
         .is_some_and(|gpu| gpu.vendor == Some(Vendor::Amd));
-    let is_of_framework = seen
+    let is_of_framework = observed
         .operation
         .short_name(input.profile)
         .starts_with("aten::");
-    is_amd && is_of_framework && seen.kernels.iter().any(|name| pads_head_dimension(name))
+    is_amd
+        && is_of_framework
+        && observed
+            .kernels
+            .iter()
+            .any(|name| pads_head_dimension(name))
 }
 
-fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
-    let origin = Origin::of(input.profile, seen.operation);
+fn reasoning(input: &Input, observed: &Observed) -> Vec<String> {
+    let origin = Origin::of(input.profile, observed.operation);
     let path = origin
         .path()
         .map(|path| format!("It is called from `{path}`."));
-    let kernel = seen.kernels.first().map(|name| {
+    let kernel = observed.kernels.first().map(|name| {
         let name = format::middle_ellipsis(&format::kernel_name(name), 80);
         format!("Its longest kernel is `{name}`.")
     });
     let usual = || {
-        let (band, verdict, length) = (seen.band?, seen.verdict?, seen.sizes?.length());
-        let reached = format::percent(seen.row.efficiency_percent?);
+        let (band, verdict, length) = (observed.band?, observed.verdict?, observed.sizes?.length());
+        let reached = format::percent(observed.row.efficiency_percent?);
         let (band, verdict) = (band.text(), verdict.label());
         Some(format!(
             "It reaches {reached} of roofline; at a length of {length:.0}, {band} are usual: {verdict}."
         ))
     };
     let padding = || {
-        let made_for = seen.kernels.iter().find_map(|name| head_dimension(name))?;
-        let head = seen.sizes?.d_qk;
+        let made_for = observed
+            .kernels
+            .iter()
+            .find_map(|name| head_dimension(name))?;
+        let head = observed.sizes?.d_qk;
         let share = format::percent((1.0 - head as f64 / made_for as f64) * 100.0);
         (made_for > head).then(|| format!("Its name says that it is made for a head dimension up to {made_for}: {share} of its arithmetic is on padding."))
     };
@@ -332,7 +342,7 @@ impl Subject for CacheWrites<'static> {
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let writes = group.first();
-        let operations = Group::<Seen<'static>>::new(group.input, writes.operations.clone());
+        let operations = Group::<Observed<'static>>::new(group.input, writes.operations.clone());
         let unknown = Rule {
             saves: Saves::Nothing,
             ..Rule::BASE
@@ -372,7 +382,7 @@ impl Subject for Copy<'static> {
     /// The finding is about the copies; the attention next to them is listed as the place to look.
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let mut savings =
-            times_by_operation(group.seen.iter().map(|copy| (copy.operation, copy.ns)));
+            times_by_operation(group.observed.iter().map(|copy| (copy.operation, copy.ns)));
         savings.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
         let mut operations: Vec<usize> = savings.iter().map(|(operation, _)| *operation).collect();
         operations.extend(adjacent_attention(group).iter().map(|row| row.operation));
@@ -386,7 +396,7 @@ impl Subject for Copy<'static> {
 
     fn words(group: &Group<Self>) -> Words {
         let time_ns = group.sum(|copy| copy.ns);
-        let n_copies = format::counted(group.seen.len() as u64, "copy call");
+        let n_copies = format::counted(group.observed.len() as u64, "copy call");
         let share = time_ns as f64 / attention_ns(group).max(1) as f64 * 100.0;
         vec![
             ("copies", n_copies),
@@ -441,7 +451,7 @@ pub(super) const COPIES: &[Rule<Copy>] = &[
 
 /// The attention operations next to copies, each once.
 fn adjacent_attention<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
-    let rows = group.seen.iter().map(|copy| copy.attention.row);
+    let rows = group.observed.iter().map(|copy| copy.attention.row);
     let each = grouped(rows.map(|row| (row.operation, row)), |of_it, row| {
         *of_it = Some(row)
     });

@@ -1,6 +1,6 @@
 //! Attention of serving engines: the requests that are served, and writes to the KV cache.
 
-use super::Seen;
+use super::Observed;
 use crate::findings::prelude::*;
 use crate::names::attention::AttentionKernel;
 use crate::profile::serving::served_tokens;
@@ -8,7 +8,7 @@ use crate::profile::serving::served_tokens;
 /// Kernels that write the KV cache, compared with all serving kernels.
 pub(super) struct CacheWrites<'a> {
     /// The operations that write it; if the writes are no operations of their own, the attention around them.
-    pub(super) operations: Vec<&'a Seen<'a>>,
+    pub(super) operations: Vec<&'a Observed<'a>>,
     pub(super) cache_ns: i64,
     has_paged: bool,
     n_writes: u64,
@@ -16,9 +16,9 @@ pub(super) struct CacheWrites<'a> {
 }
 
 impl<'a> CacheWrites<'a> {
-    pub(super) fn of(input: &Input, seen: &'a [Seen<'a>]) -> CacheWrites<'a> {
-        let of = |kernel: AttentionKernel| -> Vec<&'a Seen<'a>> {
-            seen.iter().filter(|one| one.kernel == kernel).collect()
+    pub(super) fn of(input: &Input, observed: &'a [Observed<'a>]) -> CacheWrites<'a> {
+        let of = |kernel: AttentionKernel| -> Vec<&'a Observed<'a>> {
+            observed.iter().filter(|one| one.kernel == kernel).collect()
         };
         let (cache, paged) = (of(AttentionKernel::Cache), of(AttentionKernel::Paged));
         let kernels = cache.iter().chain(&paged);

@@ -121,8 +121,16 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         .iter()
         .filter(|fact| !is_redundant(fact))
         .map(Fact::text);
-    let said = |steps: &[&Step]| steps.iter().map(|step| said(step)).collect::<Vec<String>>();
-    let causes = said(large).into_iter().chain(facts).chain(said(small));
+    let phrases = |steps: &[&Step]| {
+        steps
+            .iter()
+            .map(|step| phrase(step))
+            .collect::<Vec<String>>()
+    };
+    let causes = phrases(large)
+        .into_iter()
+        .chain(facts)
+        .chain(phrases(small));
     let causes: Vec<String> = causes.take(NAMED).collect();
     if causes.is_empty() {
         return None;
@@ -185,15 +193,15 @@ pub fn few_workgroups(input: &Input, row: &Row) -> String {
 
 /// "tile padding ×4.00 (16 × 16 in tiles of 32 × 32)"; for a time without a factor "helper kernels 18.0 µs (3 split-K
 /// reductions)".
-fn said(step: &Step) -> String {
-    let says = match step.says() {
-        says if says.is_empty() => says,
-        says => format!(" ({says})"),
+fn phrase(step: &Step) -> String {
+    let text = match step.text() {
+        text if text.is_empty() => text,
+        text => format!(" ({text})"),
     };
     let label = step.cause.label().to_lowercase();
     match step.cause.is_measured() || step.cause == Cause::LaunchScale {
-        true => format!("{label} {}{says}", format::time_ns(step.ns)),
-        false => format!("{label} ×{}{says}", format::number(step.factor)),
+        true => format!("{label} {}{text}", format::time_ns(step.ns)),
+        false => format!("{label} ×{}{text}", format::number(step.factor)),
     }
 }
 
@@ -209,7 +217,7 @@ pub fn waterfall_table(input: &Input, at: usize) -> Option<Table> {
         key,
         ns,
         factor: 1.0,
-        says: String::new(),
+        text: String::new(),
     };
     lines.insert(0, end("Roofline", "roofline", waterfall.roofline_ns));
     lines.push(end("Measured", "measured", waterfall.measured_ns));
@@ -223,9 +231,9 @@ pub fn waterfall_table(input: &Input, at: usize) -> Option<Table> {
             true => Value::Number(line.factor),
             false => Value::Empty,
         }),
-        ("why", "Why", &|line| match line.says.is_empty() {
+        ("why", "Why", &|line| match line.text.is_empty() {
             true => Value::Empty,
-            false => Value::Text(line.says.clone()),
+            false => Value::Text(line.text.clone()),
         }),
     ];
     Some(Table::of(

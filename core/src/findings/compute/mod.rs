@@ -4,13 +4,13 @@
 mod causes;
 mod gate;
 mod quality;
+mod savings;
 mod words;
-mod worth;
 
 use super::assessment::Assessment;
 use super::outcome::{Outcome, Row, Status, weighted};
 use super::{AnalysisKind, Input};
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::profile::operations::Operation;
@@ -25,11 +25,11 @@ pub use gate::{
     priority_by,
 };
 pub(crate) use quality::varies;
+pub use savings::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 pub use words::{
     NOT_SHOWN, at_efficiency, called_from, gbps, matrix_rate, memory_bandwidth, operations_table,
     shapes, short_name, subject, time_and_share, without_reproducer,
 };
-pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 
 /// The class of operations that only choose the fastest of several kernels.
 const TUNING: &str = "kernel tuning";
@@ -39,7 +39,7 @@ const MIN_CALLS_FOR_VARIATION: usize = 10;
 
 /// The outcome of an analysis with only its rows, longest first and those that tune last; `NoData` if there are none.
 pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
-    let covered: Vec<(usize, &Operation, &Judged)> = input
+    let covered: Vec<(usize, &Operation, &Evaluation)> = input
         .operations()
         .filter(|(_, operation, _)| (kind.covers)(input.profile, operation))
         .collect();
@@ -48,8 +48,8 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     }
     let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
     let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
-    let assessment = |judged: &Judged| {
-        let achieved = judged.achieved.filter(|_| !judged.is_anomaly)?;
+    let assessment = |evaluation: &Evaluation| {
+        let achieved = evaluation.achieved.filter(|_| !evaluation.is_anomaly)?;
         Some(Assessment::of(
             achieved.percent_of_roofline,
             &input.options.thresholds,
@@ -57,17 +57,19 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     };
     let mut rows: Vec<Row> = covered
         .iter()
-        .map(|&(at, operation, judged)| Row {
+        .map(|&(at, operation, evaluation)| Row {
             operation: at,
             time_ns: operation.kernel_ns,
             n_calls: operation.n_calls(),
             percent_of_category: share(operation.kernel_ns, Some(time_ns)).unwrap_or(0.0),
             percent_of_compute: share(operation.kernel_ns, input.timelines.compute_ns()),
-            percent_of_total: share(judged.run_ns, input.total_ns()),
-            efficiency_percent: judged.achieved.map(|achieved| achieved.percent_of_roofline),
-            assessment: assessment(judged),
-            bound: judged.roof.map(|roof| roof.bound),
-            is_anomaly: judged.is_anomaly,
+            percent_of_total: share(evaluation.run_ns, input.total_ns()),
+            efficiency_percent: evaluation
+                .achieved
+                .map(|achieved| achieved.percent_of_roofline),
+            assessment: assessment(evaluation),
+            bound: evaluation.roofline.map(|roofline| roofline.bound),
+            is_anomaly: evaluation.is_anomaly,
             variation: variation(&times_us(operation)),
             class: (kind.class)(input.profile, operation),
         })

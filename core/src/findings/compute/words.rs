@@ -157,7 +157,7 @@ pub fn operations_table(input: &Input, rows: &[&Row]) -> Table {
 
 /// The bandwidth that the calls of a row reach; `None` where their bytes are unknown.
 pub fn gbps(input: &Input, row: &Row) -> Option<f64> {
-    let rate = input.judged(row.operation).tb_per_s?;
+    let rate = input.evaluation(row.operation).tb_per_s?;
     Some(rate * 1e3)
 }
 

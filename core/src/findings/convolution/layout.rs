@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Seen, is_layout_change};
+use super::{Observed, is_layout_change};
 use crate::base::sort::Gather;
 use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
@@ -12,7 +12,7 @@ use crate::profile::operations::Operation;
 use crate::profile::tensors::{is_copy, keeps_type};
 
 pub(super) struct Layouts<'a> {
-    convolutions: &'a [Seen<'a>],
+    convolutions: &'a [Observed<'a>],
     /// The time of layout-changing kernels inside convolutions.
     pub(super) inside_ns: i64,
     /// Copies of inputs and results directly before and after convolutions, and their time.
@@ -22,7 +22,11 @@ pub(super) struct Layouts<'a> {
 }
 
 impl<'a> Layouts<'a> {
-    pub(super) fn new(input: &Input, convolutions: &'a [Seen<'a>], time_ns: i64) -> Layouts<'a> {
+    pub(super) fn new(
+        input: &Input,
+        convolutions: &'a [Observed<'a>],
+        time_ns: i64,
+    ) -> Layouts<'a> {
         let adjacent = adjacent_copies(input, convolutions);
         Layouts {
             convolutions,
@@ -42,7 +46,7 @@ impl<'a> Layouts<'a> {
         percent_of(self.all_ns(), self.time_ns.saturating_add(self.adjacent_ns))
     }
 
-    fn changed(&self) -> Vec<&Seen<'a>> {
+    fn changed(&self) -> Vec<&Observed<'a>> {
         let all = self.convolutions.iter();
         all.filter(|one| one.layout.1 > 0).collect()
     }
@@ -77,10 +81,10 @@ impl Subject for Layouts<'static> {
 pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
     key: "layout_changes",
     when: "kernels and copies that only change the layout take at least 10 % of the time of convolutions",
-    applies: |input, seen| {
+    applies: |input, observed| {
         let least = input.options.thresholds.conv_layout_percent;
-        let is_known = seen.time_ns > 0;
-        is_known && seen.percent().is_some_and(|percent| percent >= least)
+        let is_known = observed.time_ns > 0;
+        is_known && observed.percent().is_some_and(|percent| percent >= least)
     },
     title: "Layout changes around convolutions",
     issue: "Convolutions spend {time} in kernels that only change the layout of their tensors, {share} of their time.",
@@ -93,35 +97,35 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
         "The saving is the measured time of these kernels; one change of the layout at the entry of the model remains.",
     ],
     words: |group| {
-        let seen = group.first();
+        let observed = group.first();
         let thresholds = &group.input.options.thresholds;
-        let share = seen.percent().unwrap_or(0.0);
+        let share = observed.percent().unwrap_or(0.0);
         let (level, least) = match thresholds.conv_layout_high_percent {
             high if share >= high => ("high", high),
             _ => ("moderate", thresholds.conv_layout_percent),
         };
-        let inside = percent_of(seen.inside_ns, seen.time_ns).unwrap_or(0.0);
-        let calls = format::counted(seen.adjacent.len() as u64, "call");
-        let adjacent = format::time_ns(seen.adjacent_ns);
-        let copies = match seen.adjacent.is_empty() {
+        let inside = percent_of(observed.inside_ns, observed.time_ns).unwrap_or(0.0);
+        let calls = format::counted(observed.adjacent.len() as u64, "call");
+        let adjacent = format::time_ns(observed.adjacent_ns);
+        let copies = match observed.adjacent.is_empty() {
             true => String::new(),
             false => format!(
                 "Copies of inputs and results right before or after convolutions ({calls}) take another {adjacent}."
             ),
         };
         vec![
-            ("time", time_and_share(seen.all_ns(), group.input)),
+            ("time", time_and_share(observed.all_ns(), group.input)),
             ("share", format::percent(share)),
-            ("advice", advice(seen)),
+            ("advice", advice(observed)),
             ("level", level.to_owned()),
             ("least", format::percent(least)),
-            ("inside", format::time_ns(seen.inside_ns)),
+            ("inside", format::time_ns(observed.inside_ns)),
             ("inside_share", format::percent(inside)),
             ("copies", copies),
         ]
     },
     tables: |group| vec![kernels(group.input, group.first())],
-    saves: Saves::Measured(|_, seen| seen.all_ns()),
+    saves: Saves::Measured(|_, observed| observed.all_ns()),
     ..Rule::BASE
 }];
 
@@ -169,7 +173,7 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
 
 /// Copies that keep the type and have as many elements as the input or the result of the convolution directly after or
 /// before them.
-fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
+fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<Placed> {
     // The number of elements of a copy that changes the order of the dimensions in memory.
     let copied = |operation: &Operation| {
         if operation.family != Family::Elementwise || !is_copy(input.profile, operation) {
@@ -187,7 +191,7 @@ fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
     if copied.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let shaped = seen
+    let shaped = observed
         .iter()
         .filter_map(|one| Some((one.row.operation, one.shape.as_ref()?)));
     let wanted: BTreeMap<usize, [u64; 2]> = shaped

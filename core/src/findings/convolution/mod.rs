@@ -24,7 +24,7 @@ use crate::profile::operations::Operation;
 use crate::trace::Category;
 use layout::Layouts;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     operation: &'a Operation,
     shape: Option<ConvolutionShape>,
@@ -48,10 +48,10 @@ struct Seen<'a> {
     cause: Option<Cause>,
 }
 
-impl<'a> Seen<'a> {
-    fn new(input: &Input<'a>, row: &'a Row) -> Seen<'a> {
+impl<'a> Observed<'a> {
+    fn new(input: &Input<'a>, row: &'a Row) -> Observed<'a> {
         let operation = input.operation(row.operation);
-        let work = input.judged(row.operation).work;
+        let work = input.evaluation(row.operation).work;
         let strings = &input.profile.trace.strings;
         let kernels = operation.kernels(input.profile).into_iter();
         let kernels = kernels.map(|(name, n, ns)| (strings.get(name), (n, ns)));
@@ -73,7 +73,7 @@ impl<'a> Seen<'a> {
         let waterfall = is_low
             .then(|| Waterfall::of(input, row.operation))
             .flatten();
-        Seen {
+        Observed {
             row,
             operation,
             shape,
@@ -152,9 +152,9 @@ impl<'a> Seen<'a> {
         let Some(percent) = self.row.efficiency_percent else {
             return input.gpu().map(|_| Impact::heuristic(computing_ns));
         };
-        let roof_ns = time_ns as f64 * percent / 100.0;
+        let roofline_ns = time_ns as f64 * percent / 100.0;
         let gap = match self.kind.map(band) {
-            Some(band) => Impact::of_band(computing_ns, roof_ns, band),
+            Some(band) => Impact::of_band(computing_ns, roofline_ns, band),
             // There is no usual efficiency for its kind.
             None => Impact::of_efficiency(computing_ns, percent),
         };
@@ -206,22 +206,22 @@ fn gate(input: &Input, kind: Option<ConvolutionKind>) -> Gate {
 }
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
-    let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(input, row)).collect();
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.class();
-        if let (Some(kind), Some(percent)) = (seen.kind, row.efficiency_percent) {
+    let observed: Vec<Observed> = rows.iter().map(|row| Observed::new(input, row)).collect();
+    for (row, observed) in outcome.rows.iter_mut().zip(&observed) {
+        row.class = observed.class();
+        if let (Some(kind), Some(percent)) = (observed.kind, row.efficiency_percent) {
             let of_band = Assessment::of_band(percent, band(kind), &input.options.thresholds);
             row.assessment = row.assessment.map(|_| of_band);
         }
     }
-    let layouts = Layouts::new(input, &seen, outcome.time_ns);
-    facts(input, outcome, &seen, &layouts);
-    outcome.tables.push(directions(input, &seen));
-    outcome.tables.push(kinds(&seen));
-    let candidates = seen.iter().filter(|seen| {
-        is_large(input, seen.row, &gate(input, seen.kind))
-            && !seen.row.is_anomaly
-            && missing_units(input, seen.row).is_none()
+    let layouts = Layouts::new(input, &observed, outcome.time_ns);
+    facts(input, outcome, &observed, &layouts);
+    outcome.tables.push(directions(input, &observed));
+    outcome.tables.push(kinds(&observed));
+    let candidates = observed.iter().filter(|observed| {
+        is_large(input, observed.row, &gate(input, observed.kind))
+            && !observed.row.is_anomaly
+            && missing_units(input, observed.row).is_none()
     });
     let found = rule::find(input, rules::RULES, candidates.collect());
     let is_taken = |row: &&Row| {
@@ -239,15 +239,15 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     }
 }
 
-fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts) {
-    let n_changes = seen.iter().map(|one| one.layout.0).sum();
+fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed], layouts: &Layouts) {
+    let n_changes = observed.iter().map(|one| one.layout.0).sum();
     let share = percent_of(layouts.inside_ns, outcome.time_ns);
     let time_of = |pass: Pass| {
-        let of_pass = seen.iter().filter(|one| one.pass == pass);
+        let of_pass = observed.iter().filter(|one| one.pass == pass);
         Value::Ns(sum(of_pass.map(|one| one.row.time_ns)))
     };
-    let is_last = |one: &&Seen| one.has(|shape| shape.is_channels_last == Some(true));
-    let n_last = seen.iter().filter(is_last).count() as u64;
+    let is_last = |one: &&Observed| one.has(|shape| shape.is_channels_last == Some(true));
+    let n_last = observed.iter().filter(is_last).count() as u64;
     #[rustfmt::skip]
     outcome.facts([
         ("transpose_count", "Layout-changing kernels", Value::Count(n_changes)),
@@ -265,14 +265,14 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
 /// Some convolutions, and the total time of their layout changes.
 type Chosen<'s> = (Vec<&'s Row>, i64);
 
-fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<Chosen<'s>> {
-    let of_it = seen.iter().filter(|one| is(one));
+fn chosen<'s>(observed: &'s [Observed], is: impl Fn(&Observed) -> bool) -> Option<Chosen<'s>> {
+    let of_it = observed.iter().filter(|one| is(one));
     let (rows, layout_ns): (Vec<&Row>, Vec<i64>) = of_it.map(|one| (one.row, one.layout.1)).unzip();
     (!rows.is_empty()).then(|| (rows, sum(layout_ns)))
 }
 
-fn directions(input: &Input, seen: &[Seen]) -> Table {
-    let of_pass = |pass: Pass| Some((pass, chosen(seen, |one| one.pass == pass)?));
+fn directions(input: &Input, observed: &[Observed]) -> Table {
+    let of_pass = |pass: Pass| Some((pass, chosen(observed, |one| one.pass == pass)?));
     let share =
         |rows: &[&Row]| percent_of(time_ns(rows), input.timelines.compute_ns().unwrap_or(0));
     #[rustfmt::skip]
@@ -288,8 +288,8 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
     Table::of("directions", "Forward and backward", passes, columns)
 }
 
-fn kinds(seen: &[Seen]) -> Table {
-    let of_kind = |kind| Some((kind, chosen(seen, |one| one.kind == Some(kind))?.0));
+fn kinds(observed: &[Observed]) -> Table {
+    let of_kind = |kind| Some((kind, chosen(observed, |one| one.kind == Some(kind))?.0));
     let verdict = |kind: ConvolutionKind, percent: f64| match band(kind) {
         Band(low, _) if percent < low => "below",
         Band(_, high) if percent <= high => "as usual",

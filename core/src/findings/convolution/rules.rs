@@ -1,6 +1,6 @@
 //! The rules for convolutions.
 
-use super::{Seen, band, gate};
+use super::{Observed, band, gate};
 use crate::assess::waterfall::{Cause, Detail};
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
@@ -9,10 +9,10 @@ use crate::findings::{run_time, slow_calls};
 use crate::names::convolution::is_layout_change;
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn words(group: &Group<Self>) -> Words {
         let first = group.first().shape.as_ref();
@@ -56,16 +56,16 @@ impl Subject for Seen<'static> {
 const NARROW_GROUP: u64 = 32;
 
 /// The common part of the rules. If efficiency is below the band but it is no bottleneck, it only gets a reproducer.
-const BASE: Rule<Seen> = Rule {
+const BASE: Rule<Observed> = Rule {
     issue: "{figures}{usual}.",
-    saves: Saves::Each(|input, seen| seen.impact(input)),
+    saves: Saves::Each(|input, observed| observed.impact(input)),
     priority: |group, priority| {
-        let is_fair = |seen: &Seen| {
-            let gate = gate(group.input, seen.kind).efficiency_percent;
-            let percent = seen.row.efficiency_percent;
+        let is_fair = |observed: &Observed| {
+            let gate = gate(group.input, observed.kind).efficiency_percent;
+            let percent = observed.row.efficiency_percent;
             percent.is_some_and(|percent| percent >= gate)
         };
-        match group.any(|seen| !is_fair(seen)) {
+        match group.any(|observed| !is_fair(observed)) {
             true => priority,
             false => Priority::Low,
         }
@@ -73,12 +73,13 @@ const BASE: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "fallback_kernel",
         when: "the name of a kernel says that it is taken where nothing better fits",
-        applies: |_, seen| {
-            seen.fallback.is_some() && (seen.is_low || seen.row.efficiency_percent.is_none())
+        applies: |_, observed| {
+            observed.fallback.is_some()
+                && (observed.is_low || observed.row.efficiency_percent.is_none())
         },
         title: "Convolutions by a fallback kernel",
         issue: "{figures}{usual}; it runs in `{fallback}`.",
@@ -88,23 +89,25 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let fallback = group.first().fallback.unwrap_or_default();
             vec![("fallback", short_kernel(fallback))]
         },
-        saves: Saves::Each(|input, seen| seen.impact_of_fallback(input)),
+        saves: Saves::Each(|input, observed| observed.impact_of_fallback(input)),
         ..BASE
     },
     Rule {
         key: "helper_kernels",
         when: "most of its gap is kernels beside the one that computes, such as an addition of the bias",
-        applies: |_, seen| seen.cause == Some(Cause::Helpers) && seen.is_mostly_beside(),
+        applies: |_, observed| {
+            observed.cause == Some(Cause::Helpers) && observed.is_mostly_beside()
+        },
         title: "Helper kernels beside convolutions",
         model: "compile the module (`torch.compile`), which merges bias and activation into one kernel; in inference fold batch norms and scales into filter and bias, and leave out a bias that a batch norm removes.",
         kernel: "a convolution that adds the bias and applies the activation as it writes its result makes these kernels unnecessary.",
-        saves: Saves::Measured(|_, seen| seen.others_ns),
+        saves: Saves::Measured(|_, observed| observed.others_ns),
         ..BASE
     },
     Rule {
         key: "slower_unit",
         when: "its kernel runs on vector units although the matrix units take its type",
-        applies: |_, seen| seen.cause == Some(Cause::SlowerUnit) && !seen.is_wide,
+        applies: |_, observed| observed.cause == Some(Cause::SlowerUnit) && !observed.is_wide,
         title: "Convolutions on vector units",
         issue: "{figures}{usual}{special}.",
         model: "{advice}.",
@@ -124,7 +127,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "partly_filled_gpu",
         when: "most of its gap is that its workgroups do not fill the compute units",
-        applies: |_, seen| seen.cause == Some(Cause::WaveQuantization),
+        applies: |_, observed| observed.cause == Some(Cause::WaveQuantization),
         title: "{transposed}{workgroups}",
         issue: "{figures}{usual}{special}.",
         model: "{filter?let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`): the gradient of a filter is as small as the filter, whatever the batch, so only a split of its sums fills the GPU|larger batches give the GPU more to do at once}.",
@@ -141,9 +144,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "padded",
         when: "most of its gap is padding: tiles beyond the result, channels that the kernel cannot cut",
-        applies: |_, seen| {
+        applies: |_, observed| {
             matches!(
-                seen.cause,
+                observed.cause,
                 Some(Cause::TilePadding | Cause::PaddedDimension)
             )
         },
@@ -173,7 +176,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "calls_differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
-        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        applies: |_, observed| matches!(observed.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some convolution calls take far longer than others",
         model: slow_calls::advice!(
             "let the DNN library choose its algorithm before recording (warm up with the same shapes)"
@@ -187,7 +190,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "depthwise",
         when: "each channel is computed by itself",
-        applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_depthwise),
+        applies: |_, observed| observed.is_low && observed.has(ConvolutionShape::is_depthwise),
         title: "Depthwise convolutions at a low % of roofline",
         issue: "{figures}{usual}; each channel is computed by itself.",
         model: "{format}use fewer or wider groups, if the architecture can still change.",
@@ -197,22 +200,23 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "narrow_groups",
         when: "a group has fewer than 32 channels",
-        applies: |_, seen| {
+        applies: |_, observed| {
             let is_narrow = |shape: &ConvolutionShape| {
                 shape.groups > 1 && shape.group_channels() < NARROW_GROUP
             };
-            seen.is_low && seen.has(is_narrow)
+            observed.is_low && observed.has(is_narrow)
         },
         title: "Convolutions in groups of {group}",
         issue: "{figures}; a group has {group}, which fill a part of the tiles of matrix units.",
         model: "{format}use fewer, wider groups, if the architecture can still change.",
         kernel: "tune a kernel for groups this narrow with the reproducer.",
         // There is no usual efficiency for groups this narrow: at most that of depthwise ones.
-        saves: Saves::AtMost(|_, seen| {
-            let roof_ns = seen.row.time_ns as f64 * seen.row.efficiency_percent? / 100.0;
+        saves: Saves::AtMost(|_, observed| {
+            let roofline_ns =
+                observed.row.time_ns as f64 * observed.row.efficiency_percent? / 100.0;
             let usual = Impact::of_band(
-                seen.computing_ns(),
-                roof_ns,
+                observed.computing_ns(),
+                roofline_ns,
                 band(ConvolutionKind::Depthwise),
             );
             Some(usual.low_ns)
@@ -222,9 +226,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "few_input_channels",
         when: "it has at most 4 input channels",
-        applies: |input, seen| {
+        applies: |input, observed| {
             let most = input.options.thresholds.conv_few_channels;
-            seen.is_low && seen.has(|shape| shape.channels() as f64 <= most)
+            observed.is_low && observed.has(|shape| shape.channels() as f64 <= most)
         },
         title: "Convolutions of {channels}",
         issue: "{figures}{usual}; there are only {channels}.",
@@ -241,8 +245,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "dilated",
         when: "its filter has gaps: a dilation above 1",
-        applies: |_, seen| {
-            seen.is_low && seen.has(|shape| shape.dilation.iter().any(|step| *step > 1))
+        applies: |_, observed| {
+            observed.is_low && observed.has(|shape| shape.dilation.iter().any(|step| *step > 1))
         },
         title: "Dilated convolutions",
         issue: "{figures}{usual}; with a dilation of {dilation} its filter reads positions that lie apart.",
@@ -258,7 +262,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "asymmetric",
         when: "its kernel is longer in one dimension than in the other",
-        applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_asymmetric),
+        applies: |_, observed| observed.is_low && observed.has(ConvolutionShape::is_asymmetric),
         title: "Convolutions with a {size} kernel",
         issue: "{figures}{usual}; its kernel is {size}.",
         model: "{format}use square filters, or fold one dimension into the batch, if the architecture can still change: GPU kernels for these are faster.",
@@ -273,9 +277,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "small_spatial",
         when: "its result has at most 196 positions (14 × 14)",
-        applies: |input, seen| {
+        applies: |input, observed| {
             let most = input.options.thresholds.conv_small_spatial;
-            seen.is_low && seen.has(|shape| shape.positions() as f64 <= most)
+            observed.is_low && observed.has(|shape| shape.positions() as f64 <= most)
         },
         title: "Convolutions on small images",
         issue: "{figures}{usual}; an image has only {positions}.",
@@ -287,11 +291,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "wide_precision",
         when: "it computes in FP32 or wider at a usual efficiency, and would be faster on 16-bit matrix units",
-        applies: |input, seen| {
+        applies: |input, observed| {
             // If it is far below the roofline of its type, something else makes it slow.
-            seen.is_wide
-                && (!seen.is_low || seen.is_on_vector_units())
-                && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+            observed.is_wide
+                && (!observed.is_low || observed.is_on_vector_units())
+                && won_by_16_bit(input, observed.row).is_some_and(|ns| ns > 0)
         },
         title: "Convolutions in {width}",
         issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
@@ -303,9 +307,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("instead", instead_of_32_bits(group.input, &group.rows)),
             ]
         },
-        saves: Saves::AtMost(|input, seen| {
-            let ns = won_by_16_bit(input, seen.row)?;
-            Some(run_time::part(ns, seen.computing_ns(), seen.row.time_ns))
+        saves: Saves::AtMost(|input, observed| {
+            let ns = won_by_16_bit(input, observed.row)?;
+            Some(run_time::part(
+                ns,
+                observed.computing_ns(),
+                observed.row.time_ns,
+            ))
         }),
         priority: |_, priority| priority,
         ..BASE
@@ -313,7 +321,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "below_usual_efficiency",
         when: "it is of no kind above",
-        applies: |_, seen| seen.is_low && seen.shape.is_some(),
+        applies: |_, observed| observed.is_low && observed.shape.is_some(),
         title: "Convolutions ({kind}) below the usual efficiency",
         model: "{advice}.",
         kernel: "compare it with the other algorithms of the DNN library, then profile the kernel with the reproducer.",
@@ -323,7 +331,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_convolution",
         when: "its shape is unknown",
-        applies: |_, seen| seen.is_low,
+        applies: |_, observed| observed.is_low,
         title: "Convolutions at a low % of roofline",
         issue: "{figures}.",
         model: "see whether a convolution of the framework or its DNN library does the same work.",
@@ -341,8 +349,8 @@ fn special(shape: &ConvolutionShape) -> String {
 }
 
 /// "C_in = 3 computed as 4", or "392×48 results in 128×128 tiles": the larger padding of the longest row.
-fn padded(seen: &Seen) -> String {
-    let waterfall = seen.waterfall.as_ref();
+fn padded(observed: &Observed) -> String {
+    let waterfall = observed.waterfall.as_ref();
     let steps = waterfall.iter().flat_map(|waterfall| &waterfall.steps);
     let padding =
         steps.filter(|step| matches!(step.cause, Cause::TilePadding | Cause::PaddedDimension));
@@ -365,8 +373,8 @@ fn padded(seen: &Seen) -> String {
 }
 
 /// "8 tiles on 304 compute units", for the longest row.
-fn on_units(seen: &Seen) -> String {
-    let waterfall = seen.waterfall.as_ref();
+fn on_units(observed: &Observed) -> String {
+    let waterfall = observed.waterfall.as_ref();
     let step = waterfall.and_then(|all| all.step(Cause::WaveQuantization));
     match step.map(|step| step.detail) {
         Some(Detail::Waves {
@@ -384,7 +392,7 @@ fn short_kernel(name: &str) -> String {
 }
 
 /// The word "advice": what to do, depending on whether the longest row cuts images into patches.
-fn patches_or(group: &Group<Seen<'static>>, otherwise: &str) -> Words {
+fn patches_or(group: &Group<Observed<'static>>, otherwise: &str) -> Words {
     let is_patches = group.first().has(ConvolutionShape::is_patches);
     let gemm = "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)";
     vec![either("advice", is_patches, gemm, otherwise)]
@@ -392,9 +400,9 @@ fn patches_or(group: &Group<Seen<'static>>, otherwise: &str) -> Words {
 
 /// "let the DNN library try its algorithms for these shapes (…); keep channels multiples of 8 and tensors
 /// in `torch.channels_last`".
-fn search_and_keep(group: &Group<Seen<'static>>) -> String {
+fn search_and_keep(group: &Group<Observed<'static>>) -> String {
     let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
-    let odd = group.any(|seen| seen.has(is_odd));
+    let odd = group.any(|observed| observed.has(is_odd));
     let multiple = odd.then(|| "channels multiples of 8".to_owned());
     let format = wanted_format(group).map(|format| format!("tensors in `{format}`"));
     let kept: Vec<String> = [multiple, format].into_iter().flatten().collect();
@@ -415,10 +423,10 @@ fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
 }
 
 /// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7".
-fn usual(group: &Group<Seen<'static>>) -> String {
+fn usual(group: &Group<Observed<'static>>) -> String {
     let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
-    for seen in &group.seen {
-        let (Some(kind), Some(shape)) = (seen.kind, &seen.shape) else {
+    for observed in &group.observed {
+        let (Some(kind), Some(shape)) = (observed.kind, &observed.shape) else {
             continue;
         };
         if !kinds.iter().any(|(known, _)| *known == kind) {
@@ -439,40 +447,43 @@ fn usual(group: &Group<Seen<'static>>) -> String {
 }
 
 /// The channels-last memory format for the first convolution known to be channels-first.
-fn wanted_format(group: &Group<Seen<'static>>) -> Option<&'static str> {
-    let shapes = group.seen.iter().filter_map(|seen| seen.shape.as_ref());
+fn wanted_format(group: &Group<Observed<'static>>) -> Option<&'static str> {
+    let shapes = group
+        .observed
+        .iter()
+        .filter_map(|observed| observed.shape.as_ref());
     let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));
     apart.find_map(|shape| channels_last(shape.n_dims()))
 }
 
-fn details(input: &Input, seen: &Seen) -> impl Iterator<Item = String> {
-    let mut kernels = seen.operation.kernel_names(input.profile).into_iter();
+fn details(input: &Input, observed: &Observed) -> impl Iterator<Item = String> {
+    let mut kernels = observed.operation.kernel_names(input.profile).into_iter();
     let longest = kernels
         .find(|name| !is_layout_change(name))
         .map(short_kernel);
-    let (changes, layout) = (seen.layout.1 > 0, format::time_ns(seen.layout.1));
-    let odd = seen.shape.as_ref().and_then(odd_channels);
+    let (changes, layout) = (observed.layout.1 > 0, format::time_ns(observed.layout.1));
+    let odd = observed.shape.as_ref().and_then(odd_channels);
     let sentences = [
         longest.map(|name| format!("Its longest kernel is `{name}`.")),
         changes.then(|| format!("Of its time, {layout} is in kernels that change the layout.")),
-        seen.has(ConvolutionShape::is_patches).then(|| "Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned()),
-        odd.filter(|_| !seen.is_wide).map(|odd| format!("{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units.")),
+        observed.has(ConvolutionShape::is_patches).then(|| "Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned()),
+        odd.filter(|_| !observed.is_wide).map(|odd| format!("{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units.")),
     ];
     sentences.into_iter().flatten()
 }
 
-fn shapes(group: &Group<Seen<'static>>) -> Table {
+fn shapes(group: &Group<Observed<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
-    let sizes = |seen: &Seen| seen.shape.as_ref().map(ConvolutionShape::sizes);
+    let sizes = |observed: &Observed| observed.shape.as_ref().map(ConvolutionShape::sizes);
     #[rustfmt::skip]
-    let columns: &[CellColumn<&Seen>] = &[
-        ("shape", "Input and filter", &|seen| sizes(seen).map_or(Value::Empty, Value::Text)),
-        ("kind", "Kind", &|seen| Value::Text(seen.class())),
-        ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
-        ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
-        ("efficiency", "% roofline", &|seen| Value::percent(seen.row.efficiency_percent)),
-        ("layout", "Layout changes", &|seen| Value::Ns(seen.layout.1)),
+    let columns: &[CellColumn<&Observed>] = &[
+        ("shape", "Input and filter", &|observed| sizes(observed).map_or(Value::Empty, Value::Text)),
+        ("kind", "Kind", &|observed| Value::Text(observed.class())),
+        ("calls", "Calls", &|observed| Value::Count(observed.row.n_calls)),
+        ("time", "Time", &|observed| Value::Ns(observed.row.time_ns)),
+        ("efficiency", "% roofline", &|observed| Value::percent(observed.row.efficiency_percent)),
+        ("layout", "Layout changes", &|observed| Value::Ns(observed.layout.1)),
     ];
-    let longest = group.seen.iter().copied().take(MAX_ROWS);
+    let longest = group.observed.iter().copied().take(MAX_ROWS);
     Table::of("shapes", "Shapes", longest, columns)
 }

@@ -1,7 +1,7 @@
 //! Each pattern, from a trace with one such convolution.
 
 use super::super::finding::{Estimate, Impact, Priority};
-use super::super::samples::{Calls, found, only, patterns, says, says_no};
+use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 use super::*;
 
 const BF16: &str = "c10::BFloat16";
@@ -94,7 +94,7 @@ fn placeholders_do_not_hide_a_convolution() {
     let outcome = Calls::new()
         .kernels("aten::convolution", &args, &kernels)
         .outcome("convolution");
-    says_no(&found(&outcome, "layout_changes").model, &["already"]);
+    assert_contains_none(&found(&outcome, "layout_changes").model, &["already"]);
 }
 
 /// A convolution with unusable arguments is still reported, as work without a model.
@@ -176,7 +176,7 @@ fn the_channels_last_format_is_that_of_the_rank() {
         let kernels = [("igemm_fwd", 300), ("batched_transpose_32x32_half", 100)];
         let calls = Calls::new().kernels("aten::convolution", &args, &kernels);
         let outcome = calls.outcome_without_gpu("convolution");
-        says(&only(&outcome, "layout_changes").model, &[expected]);
+        assert_contains(&only(&outcome, "layout_changes").model, &[expected]);
     }
 }
 
@@ -212,8 +212,8 @@ fn channels_last_is_advised_where_channels_lie_apart() {
         let outcome = calls.outcome("convolution");
         found(&outcome, "depthwise").model.clone()
     };
-    says(&advised(CHANNELS_FIRST), &["`torch.channels_last`"]);
-    says_no(&advised(CHANNELS_LAST), &["channels_last"]);
+    assert_contains(&advised(CHANNELS_FIRST), &["`torch.channels_last`"]);
+    assert_contains_none(&advised(CHANNELS_LAST), &["channels_last"]);
 }
 
 /// Without operators, a name may or may not identify the pass.
@@ -240,8 +240,8 @@ fn patches_are_a_gemm() {
     let (x, w) = ("128x3x224x224", "768x3x16x16");
     let outcome = slow(x, w, settings, BF16, "igemm_fwd").outcome("convolution");
     let model = &found(&outcome, "few_input_channels").model;
-    says(model, &["one GEMM"]);
-    says_no(model, &["pad"]);
+    assert_contains(model, &["one GEMM"]);
+    assert_contains_none(model, &["pad"]);
 }
 
 /// Two kernel sizes in one finding, each with its usual efficiency.
@@ -259,7 +259,7 @@ fn each_kernel_size_has_its_band() {
         .outcome("convolution");
     let expected = "where 60–80 % is usual for kernel size 7×7 and 40–60 % for kernel size 1×1";
     let finding = only(&outcome, "below_usual_efficiency");
-    says(&finding.issue, &[expected]);
+    assert_contains(&finding.issue, &[expected]);
 }
 
 /// 32 groups of 8 channels: these are the reason for the low % of roofline, not kernel size 3×3 as such.
@@ -272,7 +272,7 @@ fn narrow_groups_are_named() {
         only(&outcome, pattern).clone()
     };
     let narrow = of(32, "256x8x3x3", "narrow_groups");
-    says(&narrow.issue, &["a group has 8 channels"]);
+    assert_contains(&narrow.issue, &["a group has 8 channels"]);
     // From 61 µs at roofline to the 30 % of depthwise convolutions, of 100 ms.
     let impact = narrow.impact.unwrap();
     assert_eq!(impact.estimate, Estimate::UpperBound);
@@ -282,7 +282,7 @@ fn narrow_groups_are_named() {
     );
     // Wide groups are already multiples of 8.
     let wide = of(2, "256x128x3x3", "below_usual_efficiency");
-    says_no(&wide.model, &["multiples of 8"]);
+    assert_contains_none(&wide.model, &["multiples of 8"]);
 }
 
 /// What is left after layout changes is as fast as usual: 167 µs at roofline of 300, and 200 µs of layout changes.
@@ -316,7 +316,7 @@ fn sixteen_bits_on_vector_units_are_named() {
         calls.outcome_on("A100-80GB", "convolution")
     };
     let finding = on("ampere_scudnn_128x64_relu_medium_nn_v1");
-    says(&only(&finding, "slower_unit").model, &["multiples of 8"]);
+    assert_contains(&only(&finding, "slower_unit").model, &["multiples of 8"]);
     let finding = on("sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc");
     only(&finding, "below_usual_efficiency");
 }
@@ -333,10 +333,10 @@ fn few_tiles_of_a_filter_are_not_filled_by_a_batch() {
         "32x128x56x56*2, 128x128x3x3, _, =[1, 1]*3, =False, =[0, 0], =1, =[True, True, False]";
     let filter = "cutlass_tensorop_s16816wgrad_optimized_f16_128x128_64x3_nhwc_align8";
     let model = of("aten::convolution_backward", backward, filter, 5_000);
-    says(&model, &["whatever the batch"]);
+    assert_contains(&model, &["whatever the batch"]);
     let forward = args("1x512x7x7", "512x512x3x3", SAME, "c10::Half");
     let kernel = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x64";
-    says(
+    assert_contains(
         &of("aten::convolution", &forward, kernel, 90),
         &["larger batches"],
     );

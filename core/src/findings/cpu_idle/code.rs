@@ -18,7 +18,7 @@ use crate::profile::tree::NodeId;
 use crate::trace::EventId;
 
 /// A function, an operator or a call in which the CPU keeps the GPU idle.
-pub(super) struct CodeSeen<'a> {
+pub(super) struct ObservedCode<'a> {
     idle: &'a Idle,
     /// The longest of several.
     row: &'a CodeRow,
@@ -31,10 +31,10 @@ pub(super) struct CodeSeen<'a> {
     pub(super) is_anomaly_check: bool,
 }
 
-impl<'a> CodeSeen<'a> {
+impl<'a> ObservedCode<'a> {
     /// The rows that deserve a finding of their own, longest first. Where the CPU is busy launching, only rows whose
     /// name says what they do: the rest has one remedy, and one finding.
-    pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<CodeSeen<'a>> {
+    pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<ObservedCode<'a>> {
         // Recompilation has one remedy, whichever part of the compiler takes the time.
         let warm = idle.code.rows.iter();
         let warm = warm.filter(|row| !row.is_one_off && row.activity != Some(Compilation));
@@ -47,7 +47,7 @@ impl<'a> CodeSeen<'a> {
         let groups = single.into_iter().map(|row| vec![row]);
         let groups = groups.chain([allocation, checks]).filter_map(|rows| {
             let (&row, others) = rows.split_first()?;
-            Some(CodeSeen {
+            Some(ObservedCode {
                 idle,
                 row,
                 others: others.to_vec(),
@@ -56,25 +56,25 @@ impl<'a> CodeSeen<'a> {
                 is_anomaly_check: false,
             })
         });
-        let large = groups.filter(|seen| {
-            let is_large = idle.percent(seen.ns()) >= idle.thresholds.idle_code_percent;
-            is_large && (seen.row.activity.is_some() || is_long_work(seen.row))
+        let large = groups.filter(|observed| {
+            let is_large = idle.percent(observed.ns()) >= idle.thresholds.idle_code_percent;
+            is_large && (observed.row.activity.is_some() || is_long_work(observed.row))
         });
-        let seen = large.map(|seen| CodeSeen {
-            severity: idle.severity_of(idle.percent(seen.ns())),
-            step: StepCode::of(input.profile, seen.row),
-            is_anomaly_check: is_anomaly_check(input.profile, seen.row),
-            ..seen
+        let observed = large.map(|observed| ObservedCode {
+            severity: idle.severity_of(idle.percent(observed.ns())),
+            step: StepCode::of(input.profile, observed.row),
+            is_anomaly_check: is_anomaly_check(input.profile, observed.row),
+            ..observed
         });
-        let mut seen: Vec<CodeSeen> = seen.collect();
-        seen.arrange_by_key(|seen| std::cmp::Reverse(seen.ns()));
-        seen
+        let mut observed: Vec<ObservedCode> = observed.collect();
+        observed.arrange_by_key(|observed| std::cmp::Reverse(observed.ns()));
+        observed
     }
 
     /// A single row; `None` if it would have no finding of its own, however long it is.
-    pub(super) fn one(input: &Input, idle: &'a Idle, row: &'a CodeRow) -> Option<CodeSeen<'a>> {
+    pub(super) fn one(input: &Input, idle: &'a Idle, row: &'a CodeRow) -> Option<ObservedCode<'a>> {
         let is_reportable = row.activity.is_some() || is_long_work(row);
-        (is_reportable && !row.is_one_off).then(|| CodeSeen {
+        (is_reportable && !row.is_one_off).then(|| ObservedCode {
             idle,
             row,
             others: Vec::new(),
@@ -94,8 +94,8 @@ impl<'a> CodeSeen<'a> {
     }
 
     /// The part of a cause's idle time that has findings of its own or cannot be saved.
-    pub(super) fn taken(seen: &[CodeSeen], idle: &Idle, cause: IdleCause) -> Tally {
-        let own = seen.iter().flat_map(CodeSeen::rows);
+    pub(super) fn taken(observed: &[ObservedCode], idle: &Idle, cause: IdleCause) -> Tally {
+        let own = observed.iter().flat_map(ObservedCode::rows);
         let one_off = idle.code.rows.iter();
         let one_off = one_off.filter(|row| row.is_one_off && !cause.is_of_first_use());
         let taken = own
@@ -229,16 +229,16 @@ fn named(all: impl Iterator<Item = String>) -> String {
     format::listed(&names)
 }
 
-impl Subject for CodeSeen<'static> {
-    type Of<'a> = CodeSeen<'a>;
+impl Subject for ObservedCode<'static> {
+    type Of<'a> = ObservedCode<'a>;
 
     fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
-        let seen = group.first();
-        let ns = seen.ns();
-        let rows: Vec<&CodeRow> = seen.rows().collect();
+        let observed = group.first();
+        let ns = observed.ns();
+        let rows: Vec<&CodeRow> = observed.rows().collect();
         let tables = [
-            code_table(group.input, seen.idle, "code", "", &rows),
-            longest_gaps(group.input, seen.idle, seen.longest()),
+            code_table(group.input, observed.idle, "code", "", &rows),
+            longest_gaps(group.input, observed.idle, observed.longest()),
         ];
         Some(Evidence {
             events: rows.iter().map(|row| row.event).collect(),
@@ -247,19 +247,19 @@ impl Subject for CodeSeen<'static> {
                 .into_iter()
                 .filter(|table| !table.rows.is_empty())
                 .collect(),
-            ..Evidence::new(seen.severity.priority(), ns)
+            ..Evidence::new(observed.severity.priority(), ns)
         })
     }
 
     fn words(group: &Group<Self>) -> Words {
-        let seen = group.first();
-        let (row, idle, ns) = (seen.row, seen.idle, seen.ns());
+        let observed = group.first();
+        let (row, idle, ns) = (observed.row, observed.idle, observed.ns());
         let mut time = format!(
             "{} ({} of the run)",
             format::time_ns(ns),
             format::percent(idle.percent(ns))
         );
-        let is_one = seen.others.is_empty();
+        let is_one = observed.others.is_empty();
         if is_one {
             let gaps = format::counted(row.all.count, "gap");
             time.push_str(&format!(" in {gaps}"));
@@ -278,11 +278,15 @@ impl Subject for CodeSeen<'static> {
         let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
         let what = match is_one {
             true => row.place.text(),
-            false => named(seen.rows().map(|row| format!("`{}`", row.place.function))),
+            false => named(
+                observed
+                    .rows()
+                    .map(|row| format!("`{}`", row.place.function)),
+            ),
         };
         vec![
             ("part", of_idle(ns, idle.timeline.idle_ns)),
-            ("place", named(seen.rows().map(|row| row.place.text()))),
+            ("place", named(observed.rows().map(|row| row.place.text()))),
             ("what", what),
             ("by", caller),
             ("function", row.place.function.clone()),
@@ -295,10 +299,10 @@ impl Subject for CodeSeen<'static> {
     }
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
-        let seen = group.first();
-        let total_ns = seen.idle.timeline.total_ns();
-        let left_ns = total_ns.saturating_sub(seen.ns());
-        let is_wait = seen.row.is_mostly(IdleCause::Synchronization);
+        let observed = group.first();
+        let total_ns = observed.idle.timeline.total_ns();
+        let left_ns = total_ns.saturating_sub(observed.ns());
+        let is_wait = observed.row.is_mostly(IdleCause::Synchronization);
         let mut sentences = vec![
             match is_wait {
                 true => "A wait delays the next launch by at most its own duration: more of a gap does not count.",
@@ -306,7 +310,7 @@ impl Subject for CodeSeen<'static> {
             }
             .to_owned(),
         ];
-        let mut longest = seen.longest();
+        let mut longest = observed.longest();
         let longest = longest.next().filter(|gap| gap.waited_in.is_some());
         sentences.extend(longest.and_then(|gap| longest_ends_with(group.input, gap)));
         if left_ns > 0 {

@@ -8,10 +8,10 @@
 
 mod code;
 mod code_rules;
+mod observed;
 mod patterns;
 mod reasoning;
 mod rules;
-mod seen;
 mod stages;
 mod step_code;
 mod tables;
@@ -25,8 +25,8 @@ use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::base::interval::Interval;
 use crate::findings::prelude::*;
-use code::CodeSeen;
-use seen::Seen;
+use code::ObservedCode;
+use observed::Observed;
 use stages::StageSeen;
 use turns::Turns;
 
@@ -57,16 +57,19 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     add_facts(outcome, &idle);
     outcome.tables = tables::tables(input, &idle);
     pattern::add(outcome, &patterns(input, &idle));
-    let mut code = CodeSeen::of(input, &idle);
-    let (seen, turns) = (Seen::of(input, &idle, &mut code), Turns::of(input, &idle));
+    let mut code = ObservedCode::of(input, &idle);
+    let (observed, turns) = (
+        Observed::of(input, &idle, &mut code),
+        Turns::of(input, &idle),
+    );
     let of_code = code.iter();
-    let of_code = of_code.flat_map(|seen| rule::find(input, code_rules::RULES, vec![seen]));
+    let of_code = of_code.flat_map(|observed| rule::find(input, code_rules::RULES, vec![observed]));
     let stage = StageSeen::of(input, &idle, &code);
     // The part of the run is more specific than the cause of its gaps.
-    let of_causes = seen.iter().filter(|seen| {
-        stage.is_none() || !seen.cause.is_late_launch() || !seen.cause.can_be_saved()
+    let of_causes = observed.iter().filter(|observed| {
+        stage.is_none() || !observed.cause.is_late_launch() || !observed.cause.can_be_saved()
     });
-    let of_causes = of_causes.flat_map(|seen| rule::find(input, rules::RULES, vec![seen]));
+    let of_causes = of_causes.flat_map(|observed| rule::find(input, rules::RULES, vec![observed]));
     let turns = rule::find(input, turns::RULES, turns.iter().collect());
     let of_stage = rule::find(input, stages::RULES, stage.iter().collect());
     outcome.findings = of_code
@@ -80,8 +83,8 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
 
 /// What would be found about one piece of code, however little of the run it takes; `None` if its name says nothing.
 pub(crate) fn of_code(input: &Input, idle: &Idle, row: &CodeRow) -> Option<Finding> {
-    let seen = CodeSeen::one(input, idle, row)?;
-    let mut found = rule::find(input, code_rules::RULES, vec![&seen]).into_iter();
+    let observed = ObservedCode::one(input, idle, row)?;
+    let mut found = rule::find(input, code_rules::RULES, vec![&observed]).into_iter();
     found.next()
 }
 

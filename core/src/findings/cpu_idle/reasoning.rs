@@ -1,6 +1,6 @@
 //! What gaps with the same cause show besides their time.
 
-use super::seen::Seen;
+use super::observed::Observed;
 use super::tables::{longest_ends_with, name_of};
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::explain::ExplainedGap;
@@ -15,29 +15,31 @@ fn in_gaps(tally: &Tally) -> String {
 }
 
 /// One sentence for each thing that the trace shows.
-pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
+pub(super) fn reasoning(input: &Input, observed: &Observed) -> Vec<String> {
     let by_cpu = matches!(
-        seen.cause,
+        observed.cause,
         IdleCause::LaunchBound | IdleCause::CpuWork | IdleCause::Synchronization
     );
-    let mut sentences = match seen.cause {
-        IdleCause::LaunchBound => launches(input, seen),
+    let mut sentences = match observed.cause {
+        IdleCause::LaunchBound => launches(input, observed),
         _ => Vec::new(),
     };
-    sentences.extend(cpu_time(seen).filter(|_| by_cpu));
-    sentences.extend(code(seen));
-    sentences.extend(match seen.cause {
-        IdleCause::CpuWork => busy_in(input, seen),
-        IdleCause::Synchronization => waits(input, seen),
+    sentences.extend(cpu_time(observed).filter(|_| by_cpu));
+    sentences.extend(code(observed));
+    sentences.extend(match observed.cause {
+        IdleCause::CpuWork => busy_in(input, observed),
+        IdleCause::Synchronization => waits(input, observed),
         _ => None,
     });
-    let mut longest = seen.idle.longest.iter();
-    let longest = longest.find(|gap| gap.cause == seen.cause);
-    sentences.extend(longest.and_then(|gap| match seen.cause.is_late_launch() {
-        true => longest_ends_with(input, gap),
-        false => longest_is_most(input, seen, gap),
-    }));
-    sentences.extend(without_it(seen));
+    let mut longest = observed.idle.longest.iter();
+    let longest = longest.find(|gap| gap.cause == observed.cause);
+    sentences.extend(
+        longest.and_then(|gap| match observed.cause.is_late_launch() {
+            true => longest_ends_with(input, gap),
+            false => longest_is_most(input, observed, gap),
+        }),
+    );
+    sentences.extend(without_it(observed));
     if input.profile.has_python_frames() && by_cpu {
         sentences.push(
             "Python frames were recorded, which slows the CPU: without them these gaps are shorter."
@@ -47,8 +49,8 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
     sentences
 }
 
-fn launches(input: &Input, seen: &Seen) -> Vec<String> {
-    let (gaps, kernels) = (seen.gaps, &seen.idle.kernels);
+fn launches(input: &Input, observed: &Observed) -> Vec<String> {
+    let (gaps, kernels) = (observed.gaps, &observed.idle.kernels);
     let count = kernels.all.count;
     let (kernel, all) = match kernels.are_all() {
         true => ("kernel", format::counted(count, "kernel")),
@@ -68,7 +70,7 @@ fn launches(input: &Input, seen: &Seen) -> Vec<String> {
     sentences.push(format!(
         "{} of {all} are shorter than {}.",
         format::count(kernels.n_short_of_all),
-        format::time_us(seen.idle.thresholds.short_kernel_us)
+        format::time_us(observed.idle.thresholds.short_kernel_us)
     ));
     sentences.extend(gaps.mostly_in().map(|(range, tally)| {
         format!(
@@ -93,8 +95,8 @@ fn launches(input: &Input, seen: &Seen) -> Vec<String> {
     sentences
 }
 
-fn cpu_time(seen: &Seen) -> Option<String> {
-    let cpu = seen.gaps.cpu;
+fn cpu_time(observed: &Observed) -> Option<String> {
+    let cpu = observed.gaps.cpu;
     let all_ns = Some(cpu.total_ns()).filter(|ns| *ns > 0)?;
     let share = |ns: i64| format::percent(ns as f64 * 100.0 / all_ns as f64);
     let compiled = match cpu.compiled_ns {
@@ -119,12 +121,12 @@ fn cpu_time(seen: &Seen) -> Option<String> {
 }
 
 /// The function that takes the most of the time that no other finding is about.
-fn code(seen: &Seen) -> Option<String> {
-    let rows = seen.idle.code.rows.iter();
-    let rows = rows.filter(|row| !seen.has_own_finding(row));
-    let of_cause = rows.filter_map(|row| Some((row, row.by_cause.get(&seen.cause)?)));
+fn code(observed: &Observed) -> Option<String> {
+    let rows = observed.idle.code.rows.iter();
+    let rows = rows.filter(|row| !observed.has_own_finding(row));
+    let of_cause = rows.filter_map(|row| Some((row, row.by_cause.get(&observed.cause)?)));
     let (row, tally) = of_cause.max_by_key(|(_, tally)| tally.ns)?;
-    let share = tally.ns as f64 / seen.left_ns().max(1) as f64;
+    let share = tally.ns as f64 / observed.left_ns().max(1) as f64;
     (share > 0.1).then(|| {
         format!(
             "The CPU is in {} for {} of it: {}.",
@@ -135,8 +137,8 @@ fn code(seen: &Seen) -> Option<String> {
     })
 }
 
-fn busy_in(input: &Input, seen: &Seen) -> Option<String> {
-    let (operator, tally) = seen.gaps.busy_in.first()?;
+fn busy_in(input: &Input, observed: &Observed) -> Option<String> {
+    let (operator, tally) = observed.gaps.busy_in.first()?;
     Some(format!(
         "It is in `{}` for most of the time of some gaps: {}.",
         name_of(input, operator),
@@ -144,12 +146,12 @@ fn busy_in(input: &Input, seen: &Seen) -> Option<String> {
     ))
 }
 
-fn waits(input: &Input, seen: &Seen) -> Option<String> {
-    let ((call, operator), tally) = seen.idle.waits.first()?;
+fn waits(input: &Input, observed: &Observed) -> Option<String> {
+    let ((call, operator), tally) = observed.idle.waits.first()?;
     let operator = operator.map(|operator| format!("`{}`", name_of(input, operator)));
     Some(format!(
         "{} of it follows `{}` in {}: {}.",
-        match seen.is_most(tally.ns) {
+        match observed.is_most(tally.ns) {
             true => "Most",
             false => "The largest part",
         },
@@ -160,25 +162,25 @@ fn waits(input: &Input, seen: &Seen) -> Option<String> {
 }
 
 /// Where the longest gap is, if it is nearly all of the time.
-fn longest_is_most(input: &Input, seen: &Seen, gap: &ExplainedGap) -> Option<String> {
+fn longest_is_most(input: &Input, observed: &Observed, gap: &ExplainedGap) -> Option<String> {
     let ns = gap.gap.span.length();
     let since = match input.profile.window {
         Some(_) => "the window begins",
         None => "the first GPU activity of the trace",
     };
-    (seen.is_most(ns) && seen.gaps.all.count > 1).then(|| {
+    (observed.is_most(ns) && observed.gaps.all.count > 1).then(|| {
         format!(
             "One gap of {} is most of it; it starts {} after {since}.",
             format::time_ns(ns),
-            format::time_ns(seen.idle.start_ns(gap))
+            format::time_ns(observed.idle.start_ns(gap))
         )
     })
 }
 
-fn without_it(seen: &Seen) -> Option<String> {
-    let total_ns = seen.idle.timeline.total_ns();
-    let left_ns = total_ns.saturating_sub(seen.left_ns());
-    (left_ns > 0 && seen.cause.can_be_saved()).then(|| {
+fn without_it(observed: &Observed) -> Option<String> {
+    let total_ns = observed.idle.timeline.total_ns();
+    let left_ns = total_ns.saturating_sub(observed.left_ns());
+    (left_ns > 0 && observed.cause.can_be_saved()).then(|| {
         format!(
             "Without any of it the run would be {} times as fast, which is the most it can save.",
             format::times_as_fast(total_ns as f64 / left_ns as f64)

@@ -1,7 +1,7 @@
 //! The rules for idle time: one finding for each cause that takes some of it.
 
+use super::observed::Observed;
 use super::reasoning::reasoning;
-use super::seen::Seen;
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::prelude::*;
@@ -9,37 +9,42 @@ use crate::names::batch::Engine;
 use crate::profile::Profile;
 use crate::profile::launch_calls::LaunchCalls;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
     fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
-        let seen = group.first();
-        let ns = seen.left_ns();
-        let longest = seen.idle.longest.iter();
-        let of_cause = longest.filter(|gap| gap.cause == seen.cause);
+        let observed = group.first();
+        let ns = observed.left_ns();
+        let longest = observed.idle.longest.iter();
+        let of_cause = longest.filter(|gap| gap.cause == observed.cause);
         Some(Evidence {
-            events: seen.gaps.evidence.iter().map(|(_, event)| *event).collect(),
-            impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
-            reasoning: reasoning(group.input, seen),
-            tables: code_of_cause(group.input, seen.idle, seen.cause)
-                .into_iter()
-                .chain([longest_gaps(group.input, seen.idle, of_cause)])
+            events: observed
+                .gaps
+                .evidence
+                .iter()
+                .map(|(_, event)| *event)
                 .collect(),
-            ..Evidence::new(seen.severity.priority(), ns)
+            impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
+            reasoning: reasoning(group.input, observed),
+            tables: code_of_cause(group.input, observed.idle, observed.cause)
+                .into_iter()
+                .chain([longest_gaps(group.input, observed.idle, of_cause)])
+                .collect(),
+            ..Evidence::new(observed.severity.priority(), ns)
         })
     }
 
     fn words(group: &Group<Self>) -> Words {
-        let seen = group.first();
-        let optimizer = seen.optimizer(group.input).to_owned();
+        let observed = group.first();
+        let optimizer = observed.optimizer(group.input).to_owned();
         vec![
-            ("time", seen.time()),
+            ("time", observed.time()),
             ("optimizer", optimizer),
             holds("streams", has_streams(group.input.profile)),
-            holds("pageable", seen.idle.has_pageable),
+            holds("pageable", observed.idle.has_pageable),
             holds(
                 "short",
-                seen.idle.kernels.short_percent() >= MANY_SHORT_PERCENT,
+                observed.idle.kernels.short_percent() >= MANY_SHORT_PERCENT,
             ),
         ]
     }
@@ -55,11 +60,11 @@ fn has_streams(profile: &Profile) -> bool {
 /// From this share of short kernels on, they are the reason for too many launches.
 const MANY_SHORT_PERCENT: f64 = 30.0;
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "unknown_idle",
         when: "most of it is the gap that ends with the window",
-        applies: |_, seen| seen.is_end_of_window(),
+        applies: |_, observed| observed.is_end_of_window(),
         title: "Idle time at the end of the window",
         issue: "The activity that ends this gap starts after the window, so its cause is unknown: the GPU is idle for {time}.",
         model: "analyze a part of the time that ends with GPU activity, or the whole trace: there this gap has its cause.",
@@ -69,7 +74,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "queued",
         when: "gaps are no longer than what one kernel leaves to the next",
-        applies: |_, seen| seen.is_least_distance(),
+        applies: |_, observed| observed.is_least_distance(),
         title: "Short kernels leave short gaps",
         issue: "There is a short gap before each kernel: the GPU is idle for {time}.",
         model: "{optimizer}compile or fuse the operations of these kernels, so that fewer and longer kernels remain; a GPU graph shortens the gaps.",
@@ -79,7 +84,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "eager_steps",
         when: "kernels of decode steps, or of prefill of few tokens, finish before the next launch, and no GPU graph is launched",
-        applies: |input, seen| seen.cause == IdleCause::LaunchBound && seen.are_steps_eager(input),
+        applies: |input, observed| {
+            observed.cause == IdleCause::LaunchBound && observed.are_steps_eager(input)
+        },
         title: "Eager steps where a GPU graph is usual",
         issue: "Steps are launched kernel by kernel, and kernels finish before the next are launched: the GPU is idle for {time}.",
         model: "let the engine capture these steps in GPU graphs: {eager_flag}check `cudagraph_mode` (`FULL`, `PIECEWISE`, `FULL_DECODE_ONLY`, `FULL_AND_PIECEWISE`, `NONE`) where it has one. If the recording was eager on purpose, its times are not those of production.",
@@ -95,8 +102,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "blocking_launches",
         when: "kernels finish before the next launch, and nearly all launch calls end after their own kernels",
-        applies: |input, seen| {
-            seen.cause == IdleCause::LaunchBound && LaunchCalls::once(input.profile).are_blocking
+        applies: |input, observed| {
+            observed.cause == IdleCause::LaunchBound
+                && LaunchCalls::once(input.profile).are_blocking
         },
         title: "Launches wait for their kernels",
         issue: "Nearly all launch calls return only after their own kernel has ended, as with `CUDA_LAUNCH_BLOCKING=1`: the GPU is idle for {time}.",
@@ -107,8 +115,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_launches",
         when: "kernels finish before the next launch, and the CPU is mostly in launch calls that take at least 20 µs (median)",
-        applies: |input, seen| {
-            seen.cause == IdleCause::LaunchBound && seen.are_launches_slow(input)
+        applies: |input, observed| {
+            observed.cause == IdleCause::LaunchBound && observed.are_launches_slow(input)
         },
         title: "Launch calls take long",
         issue: "A launch call takes {launch} (median), where 3 to 10 µs are usual, and kernels finish before the next are launched: the GPU is idle for {time}.",
@@ -121,42 +129,46 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "kernels finish before the next launch, most of them before graph launches",
-        applies: |_, seen| {
-            seen.cause == IdleCause::LaunchBound && seen.is_most(seen.gaps.before_graph_ns)
+        applies: |_, observed| {
+            observed.cause == IdleCause::LaunchBound
+                && observed.is_most(observed.gaps.before_graph_ns)
         },
         model: "{optimizer}launch the next GPU graph before the current one finishes, with its inputs prepared ahead, and capture larger parts in one graph: most of this time precedes graph launches.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, with GPU graphs and compiled code",
-        applies: |_, seen| {
-            seen.cause == IdleCause::LaunchBound && seen.idle.has_graphs && seen.is_compiled
+        applies: |_, observed| {
+            observed.cause == IdleCause::LaunchBound
+                && observed.idle.has_graphs
+                && observed.is_compiled
         },
         model: "{optimizer}also capture in a GPU graph the kernels that are still launched one by one, and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, with GPU graphs",
-        applies: |_, seen| seen.cause == IdleCause::LaunchBound && seen.idle.has_graphs,
+        applies: |_, observed| observed.cause == IdleCause::LaunchBound && observed.idle.has_graphs,
         model: "{optimizer}also capture in a GPU graph the kernels that are still launched one by one, or compile them (`torch.compile`); larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, with compiled code",
-        applies: |_, seen| seen.cause == IdleCause::LaunchBound && seen.is_compiled,
+        applies: |_, observed| observed.cause == IdleCause::LaunchBound && observed.is_compiled,
         model: "{optimizer}capture the steady part of the step in a GPU graph (`torch.compile` does it with `mode=\"reduce-overhead\"`), and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch",
-        applies: |_, seen| seen.cause == IdleCause::LaunchBound,
+        applies: |_, observed| observed.cause == IdleCause::LaunchBound,
         model: "{optimizer}capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "the CPU waits for the GPU, mostly outside operators",
-        applies: |_, seen| {
-            seen.cause == IdleCause::Synchronization && seen.idle.waits_outside_of_operators()
+        applies: |_, observed| {
+            observed.cause == IdleCause::Synchronization
+                && observed.idle.waits_outside_of_operators()
         },
         model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: GPU events (`torch.cuda.Event(enable_timing=True)`) record times without blocking the CPU; read results of several steps at once.",
         kernel: "nothing to gain in a kernel.",
@@ -164,27 +176,29 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "the CPU waits for the GPU in operators",
-        applies: |_, seen| seen.cause == IdleCause::Synchronization,
+        applies: |_, observed| observed.cause == IdleCause::Synchronization,
         model: "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop;{pageable? copy with `non_blocking=True` from and to pinned memory;} read results of several steps at once.",
         kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
         ..SYNCHRONIZATION
     },
     Rule {
         when: "the CPU is in code that a compiler generated, outside operators",
-        applies: |_, seen| seen.cause == IdleCause::CpuWork && seen.is_in_compiled_code(),
+        applies: |_, observed| {
+            observed.cause == IdleCause::CpuWork && observed.is_in_compiled_code()
+        },
         model: "capture the Python code that the compiler generated around its kernels, where most of this time goes, in GPU graphs (`torch.compile` with `mode=\"reduce-overhead\"`), or let it generate C++ instead (`torch._inductor.config.cpp_wrapper = True`) and leave out its checks of sizes (`torch._inductor.config.size_asserts = False`).{or_no_wait}",
         ..CPU_WORK
     },
     Rule {
         when: "the CPU does something else for long before it launches",
-        applies: |_, seen| seen.cause == IdleCause::CpuWork,
+        applies: |_, observed| observed.cause == IdleCause::CpuWork,
         model: "take that work out of the loop: do it once, ahead of time in another thread or process, or on the GPU, and let the CPU run ahead of the GPU.{or_no_wait}",
         ..CPU_WORK
     },
     Rule {
         key: "data_loading",
         when: "the CPU waits for or prepares the next batch",
-        applies: |_, seen| seen.cause == IdleCause::DataLoading,
+        applies: |_, observed| observed.cause == IdleCause::DataLoading,
         title: "The GPU waits for data",
         issue: "The CPU waits for or prepares the next batch: the GPU is idle for {time}.",
         model: "load ahead: more workers,{pageable? `pin_memory=True`,} a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand.",
@@ -194,7 +208,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "graph_launch",
         when: "there are gaps between the kernels of one graph launch",
-        applies: |_, seen| seen.cause == IdleCause::InGraph,
+        applies: |_, observed| observed.cause == IdleCause::InGraph,
         title: "Gaps inside GPU graphs",
         issue: "There are gaps between consecutive kernels of a GPU graph: the GPU is idle for {time}.",
         model: "fewer, longer kernels: compile or fuse what the graph runs; measure once without the profiler, which lengthens these gaps.",
@@ -204,7 +218,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "start_up",
         when: "something runs for the first time: kernels are loaded, code is compiled, a graph is captured, or the profiler works",
-        applies: |_, seen| seen.cause == IdleCause::Startup,
+        applies: |_, observed| observed.cause == IdleCause::Startup,
         title: "Cold start: warm up, then record again",
         issue: "Kernels are loaded, code is compiled, a graph is captured, or something else runs for the first time: the GPU is idle for {time}.",
         model: "run some steps before recording (the profiler's `schedule(wait=1, warmup=3, active=3, repeat=1)`) and before measuring, then record again; keep shapes the same from step to step. What happens only in the first steps does not recur in a long run.",
@@ -216,7 +230,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "recompilation",
         when: "code is compiled after a step that ran compiled code and compiled nothing",
-        applies: |_, seen| seen.cause == IdleCause::Recompilation,
+        applies: |_, observed| observed.cause == IdleCause::Recompilation,
         title: "Recompilation during the run",
         issue: "Code is recompiled after a step that needed no compilation: the GPU is idle for {time}.",
         model: "find the guard that failed (`TORCH_LOGS=recompiles`): let sizes that vary be dynamic (`torch._dynamo.mark_dynamic`, `torch.compile(dynamic=True)`) or pad inputs to a few fixed sizes, and keep numbers that change from step to step out of what is compiled (pass them as tensors).",
@@ -229,7 +243,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "allocation",
         when: "memory is allocated or freed",
-        applies: |_, seen| seen.cause == IdleCause::Allocation,
+        applies: |_, observed| observed.cause == IdleCause::Allocation,
         title: "Memory is allocated or freed",
         issue: "GPU memory, or pinned host memory, is allocated or freed: the GPU is idle for {time}.",
         model: "keep what was allocated: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds, so that it need not free and try again (`expandable_segments:True`); what happens only in the first steps does not recur in a long run.",
@@ -238,20 +252,20 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "kernels and copies start long after their launch, nearly all in one gap, or in gaps that are no short ones between kernels",
-        applies: |_, seen| seen.cause == IdleCause::Queued && seen.are_gaps_long(),
+        applies: |_, observed| observed.cause == IdleCause::Queued && observed.are_gaps_long(),
         kernel: "nothing to gain in a kernel: it waits for something else.",
         ..QUEUED
     },
     Rule {
         when: "kernels and copies start long after their launch",
-        applies: |_, seen| seen.cause == IdleCause::Queued,
+        applies: |_, observed| observed.cause == IdleCause::Queued,
         kernel: "there is a short gap before each kernel: fewer, longer kernels leave fewer gaps.",
         ..QUEUED
     },
     Rule {
         key: IdleCause::BeforeRecording.key(),
         when: "the first recorded activity of a stream starts long after its launch",
-        applies: |_, seen| seen.cause == IdleCause::BeforeRecording,
+        applies: |_, observed| observed.cause == IdleCause::BeforeRecording,
         title: "Activity from before the recording may fill gaps",
         issue: "The first recorded activity of a stream starts long after its launch, as if queued behind kernels launched before the recording: nothing is recorded for {time}.",
         model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. If the gap remains, it is idle time.",
@@ -262,7 +276,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: IdleCause::UnrecordedGraph.key(),
         when: "GPU graphs were launched of whose kernels the trace has none",
-        applies: |_, seen| seen.cause == IdleCause::UnrecordedGraph,
+        applies: |_, observed| observed.cause == IdleCause::UnrecordedGraph,
         title: "GPU graphs without recorded kernels",
         issue: "The trace has no kernels of some GPU graphs that were launched: nothing is recorded for {time}.",
         model: "record with a profiler that traces the kernels of graphs, or once without graphs: then idle time can be measured.",
@@ -273,7 +287,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: IdleCause::UnrecordedKernel.key(),
         when: "graph replays lack the kernels of their last captured launches",
-        applies: |_, seen| seen.cause == IdleCause::UnrecordedKernel,
+        applies: |_, observed| observed.cause == IdleCause::UnrecordedKernel,
         title: "Graph replays without their last kernels",
         issue: "Graph replays lack the kernels of their last captured launches: nothing is recorded for {time} after them, in which those ran.",
         model: "nothing to gain: the profiler did not record these kernels.",
@@ -304,13 +318,13 @@ const OVERLAP: &str = "let a kernel start while the one before it ends (programm
 const MAY_BE_BUSY: &str =
     "A trace cannot tell whether the GPU was idle: the time counts as idle, and in no saving.";
 
-const CAUSE: Rule<Seen> = Rule {
+const CAUSE: Rule<Observed> = Rule {
     saves: Saves::Evidence,
     has_reproducer: false,
     ..Rule::BASE
 };
 
-const LAUNCH_BOUND: Rule<Seen> = Rule {
+const LAUNCH_BOUND: Rule<Observed> = Rule {
     key: "launch_bound",
     title: "Launch-bound: the GPU waits for launches",
     issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
@@ -318,28 +332,28 @@ const LAUNCH_BOUND: Rule<Seen> = Rule {
     ..CAUSE
 };
 
-const SYNCHRONIZATION: Rule<Seen> = Rule {
+const SYNCHRONIZATION: Rule<Observed> = Rule {
     key: "synchronisation",
     title: "CPU waits for the GPU",
     issue: "The CPU waits until the GPU is done, and launches only then: the GPU is idle for {time}.",
     ..CAUSE
 };
 
-const CPU_WORK: Rule<Seen> = Rule {
+const CPU_WORK: Rule<Observed> = Rule {
     key: "host_work",
     title: "CPU work between launches",
     issue: "The CPU does other work for long before it launches again: the GPU is idle for {time}.",
     kernel: "nothing to gain in a kernel; larger batches leave the CPU more time for each step.",
     words: |group| {
         let no_wait = " Or remove the wait before it (`.item()`, `.cpu()`, printing): a CPU that runs ahead of the GPU has time for this work.";
-        let seen = group.first();
-        let is_after_wait = seen.is_most(seen.gaps.after_wait_ns);
+        let observed = group.first();
+        let is_after_wait = observed.is_most(observed.gaps.after_wait_ns);
         vec![either("or_no_wait", is_after_wait, no_wait, "")]
     },
     ..CAUSE
 };
 
-const QUEUED: Rule<Seen> = Rule {
+const QUEUED: Rule<Observed> = Rule {
     key: "queued",
     title: "Queued kernels start late",
     issue: "Kernels and copies that are queued on the GPU start late: the GPU is idle for {time}.",
@@ -348,7 +362,7 @@ const QUEUED: Rule<Seen> = Rule {
     ..CAUSE
 };
 
-const UNKNOWN: Rule<Seen> = Rule {
+const UNKNOWN: Rule<Observed> = Rule {
     title: "Idle time of unknown cause",
     kernel: "none until the cause is known.",
     ..CAUSE

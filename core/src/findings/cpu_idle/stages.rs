@@ -1,7 +1,7 @@
 //! A part of the run outside GPU graphs in which the GPU waits for the CPU: what is launched kernel by kernel before,
 //! between or after graph replays.
 
-use super::code::CodeSeen;
+use super::code::ObservedCode;
 use crate::assess::idle::Idle;
 use crate::findings::prelude::*;
 use crate::names::batch::Phase;
@@ -24,7 +24,7 @@ impl<'a> StageSeen<'a> {
     pub(super) fn of(
         input: &Input<'a>,
         idle: &'a Idle,
-        code: &[CodeSeen],
+        code: &[ObservedCode],
     ) -> Option<StageSeen<'a>> {
         let serving = input.profile.serving()?;
         if serving.shape.launches == 0 {
@@ -36,17 +36,17 @@ impl<'a> StageSeen<'a> {
         let share = percent_of(stage.idle_ns(), idle.timeline.idle_ns)?;
         let is_of_cpu = percent_of(idle.code.all.ns, idle.timeline.idle_ns)? >= MOST_PERCENT;
         let is_large = idle.percent(stage.idle_ns()) >= idle.thresholds.idle_code_percent;
-        let excluded_ns = sum(code.iter().map(CodeSeen::ns));
+        let excluded_ns = sum(code.iter().map(ObservedCode::ns));
         let one_off = idle.code.rows.iter().filter(|row| row.is_one_off);
         let excluded_ns = excluded_ns.saturating_add(sum(one_off.map(|row| row.all.ns)));
         let left_ns = stage.idle_ns().saturating_sub(excluded_ns);
-        let seen = StageSeen {
+        let observed = StageSeen {
             idle,
             stage,
             is_diffusion: serving.of(Some(Phase::Diffusion)).next().is_some(),
             left_ns,
         };
-        (share >= MOST_PERCENT && is_of_cpu && is_large && left_ns > 0).then_some(seen)
+        (share >= MOST_PERCENT && is_of_cpu && is_large && left_ns > 0).then_some(observed)
     }
 }
 
@@ -54,27 +54,29 @@ impl Subject for StageSeen<'static> {
     type Of<'a> = StageSeen<'a>;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let seen = group.first();
-        let severity = seen.idle.severity_of(seen.idle.percent(seen.left_ns));
+        let observed = group.first();
+        let severity = observed
+            .idle
+            .severity_of(observed.idle.percent(observed.left_ns));
         Some(Evidence {
-            impact: Some(Impact::at_most(seen.left_ns)),
-            ..Evidence::new(severity.priority(), seen.left_ns)
+            impact: Some(Impact::at_most(observed.left_ns)),
+            ..Evidence::new(severity.priority(), observed.left_ns)
         })
     }
 
     fn words(group: &Group<Self>) -> Words {
-        let (seen, idle) = (group.first(), group.first().idle);
-        let ns = seen.stage.idle_ns();
+        let (observed, idle) = (group.first(), group.first().idle);
+        let ns = observed.stage.idle_ns();
         let elsewhere_ns = idle.timeline.idle_ns.saturating_sub(ns);
-        let excluded_ns = ns.saturating_sub(seen.left_ns);
-        let name = seen.stage.name(seen.is_diffusion);
+        let excluded_ns = ns.saturating_sub(observed.left_ns);
+        let name = observed.stage.name(observed.is_diffusion);
         let (first, rest) = name.split_at(1);
         vec![
             ("stage", format!("{}{rest}", first.to_lowercase())),
             ("idle", format::time_ns(ns)),
             ("share", format::percent(idle.percent(ns))),
-            ("busy", format::time_ns(seen.stage.busy_ns)),
-            ("length", format::time_ns(seen.stage.ns)),
+            ("busy", format::time_ns(observed.stage.busy_ns)),
+            ("length", format::time_ns(observed.stage.ns)),
             ("elsewhere", format::time_ns(elsewhere_ns)),
             (
                 "told",
@@ -88,7 +90,7 @@ impl Subject for StageSeen<'static> {
             ),
             (
                 "between",
-                match seen.stage.kind {
+                match observed.stage.kind {
                     StageKind::Between => {
                         "prepare and schedule the next step while the GPU runs this one (asynchronous scheduling), or "
                     }

@@ -130,7 +130,7 @@ fn is_optimizer_step(name: &str) -> bool {
 mod tests {
     use super::super::tests::{between, found, is_about};
     use crate::findings::Finding;
-    use crate::findings::samples::{says, says_no};
+    use crate::findings::samples::{assert_contains, assert_contains_none};
     use crate::testing::Timetable;
 
     /// Code that runs from 100 µs until the launch of the second kernel at 1 000 µs, and launches it.
@@ -143,14 +143,14 @@ mod tests {
     #[test]
     fn a_function_that_launches_stays_in_the_loop() {
         let step = around(|trace| trace.frame("model.py(40): forward", 20..1_010));
-        says(&step.model, &["profile `forward` line by line"]);
-        says_no(&step.model, &["out of the loop"]);
+        assert_contains(&step.model, &["profile `forward` line by line"]);
+        assert_contains_none(&step.model, &["out of the loop"]);
         let operator = around(|trace| trace.op("my::norm", 20..1_010));
-        says(&operator.model, &["what `my::norm` does on the CPU"]);
+        assert_contains(&operator.model, &["what `my::norm` does on the CPU"]);
         // Code that launches nothing can run ahead of time.
         let mask = between(|trace| trace.frame("data.py(4): mask", 100..900));
         let mask = found(&mask, "cpu_function");
-        says(&mask.model, &["take `mask` out of the loop"]);
+        assert_contains(&mask.model, &["take `mask` out of the loop"]);
     }
 
     /// Sampling from logits that were copied to the CPU.
@@ -167,34 +167,34 @@ mod tests {
             found(&profile, "cpu_function")
         };
         let sorted = sample(400);
-        says(
+        assert_contains(
             &sorted.issue,
             &["`aten::sort` 400 µs and `aten::softmax` 100 µs of a call"],
         );
-        says(&sorted.model, &["keep the tensors of `sample` on the GPU"]);
+        assert_contains(&sorted.model, &["keep the tensors of `sample` on the GPU"]);
         // Most of the time is spent elsewhere.
-        says(&sample(100).model, &["take `sample` out of the loop"]);
+        assert_contains(&sample(100).model, &["take `sample` out of the loop"]);
     }
 
     #[test]
     fn the_step_of_an_optimizer_is_fused() {
         let step = around(|trace| trace.frame("torch/optim/adam.py(200): step", 20..1_010));
-        says(
+        assert_contains(
             &step.issue,
             &["in `step` in `adam.py:200`, of the optimizer"],
         );
-        says(&step.model, &["`fused=True`", "fewer parameter groups"]);
+        assert_contains(&step.model, &["`fused=True`", "fewer parameter groups"]);
         let fused = around(|trace| {
             let trace = trace.frame("torch/optim/adam.py(200): step", 20..1_010);
             trace.op("aten::_fused_adam_", 990..1_009)
         });
-        says(&fused.model, &["fewer parameter groups"]);
-        says_no(&fused.model, &["`fused=True`"]);
+        assert_contains(&fused.model, &["fewer parameter groups"]);
+        assert_contains_none(&fused.model, &["`fused=True`"]);
         let on_cpu = between(|trace| trace.frame("torch/optim/adamw.py(200): step", 100..900));
         let on_cpu = found(&on_cpu, "cpu_function");
-        says(&on_cpu.model, &["keep optimizer states on the GPU"]);
+        assert_contains(&on_cpu.model, &["keep optimizer states on the GPU"]);
         let zero =
             around(|trace| trace.frame("torch/optim/optimizer.py(900): zero_grad", 20..1_010));
-        says(&zero.model, &["`zero_grad(set_to_none=True)`"]);
+        assert_contains(&zero.model, &["`zero_grad(set_to_none=True)`"]);
     }
 }

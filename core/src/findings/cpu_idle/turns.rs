@@ -197,7 +197,7 @@ const TURNS: Rule<Turns> = Rule {
 #[cfg(test)]
 mod tests {
     use crate::base::format;
-    use crate::findings::samples::says;
+    use crate::findings::samples::assert_contains;
     use crate::findings::{Finding, Priority};
     use crate::testing::Timetable;
 
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(unequal.pattern, "gpus_unequal");
         assert_eq!(unequal.time_ns, 100_000);
         assert_eq!(unequal.impact.map(|impact| impact.high_ns), Some(100_000));
-        says(&unequal.model, &["an equal share of the batch"]);
+        assert_contains(&unequal.model, &["an equal share of the batch"]);
         // Each has a process of its own: it is unknown whether work can be moved from one to the other.
         let of_two = Timetable::new()
             .gpu(0)
@@ -257,7 +257,7 @@ mod tests {
             .launched("gemm", 0..1, 20..120);
         let independent = found(&of_two).unwrap();
         assert_eq!(independent.impact, None);
-        says(
+        assert_contains(
             &independent.issue,
             &["GPU 1 for 100 µs: they exchange nothing"],
         );

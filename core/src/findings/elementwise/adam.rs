@@ -3,7 +3,7 @@
 //! For Adam both moments are known. For other optimizers as much is assumed, which is the most that common ones keep.
 
 use super::rules::ELEMENTWISE;
-use super::{Seen, gate};
+use super::{Observed, gate};
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS};
@@ -18,9 +18,9 @@ pub(super) struct FusedStep {
     is_adam: bool,
 }
 
-const ADAM: Rule<Seen> = Rule {
+const ADAM: Rule<Observed> = Rule {
     key: "optimizer_in_parts",
-    applies: |_, seen| seen.fused.is_some_and(|fused| fused.is_adam),
+    applies: |_, observed| observed.fused.is_some_and(|fused| fused.is_adam),
     when: "kernels of an Adam step, each of which does a part of it, take longer than a fused step would at 75 % of roofline",
     title: "Adam steps in separate kernels",
     model: "construct the optimizer with `fused=True`: one kernel then does the whole step, and reads and writes everything once.",
@@ -36,19 +36,19 @@ const ADAM: Rule<Seen> = Rule {
             ("fused", format::time_ns(ns)),
         ]
     },
-    saves: Saves::Each(|_, seen| {
-        let percent = seen.fused?.percent;
-        Some(Impact::of_efficiency(seen.row.time_ns, percent))
+    saves: Saves::Each(|_, observed| {
+        let percent = observed.fused?.percent;
+        Some(Impact::of_efficiency(observed.row.time_ns, percent))
     }),
     effect: Effect::FewerLaunches,
     has_reproducer: false,
     ..ELEMENTWISE
 };
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     ADAM,
     Rule {
-        applies: |_, seen| seen.fused.is_some(),
+        applies: |_, observed| observed.fused.is_some(),
         when: "kernels of another optimizer's step, each of which does a part of it, take longer than a fused step would at 75 % of roofline",
         title: "Steps of {optimizer} in separate kernels",
         model: "compile the step (`torch.compile(optimizer.step)`), or use an implementation with fused kernels: {optimizer} reads and writes everything several times.",
@@ -72,50 +72,53 @@ fn is_adam(step: &OptimizerStep) -> bool {
 }
 
 /// Marks the parts of such steps: operations on lists, and those on large parameters one by one.
-pub(super) fn find_fused_steps(input: &Input, seen: &mut [Seen]) {
+pub(super) fn find_fused_steps(input: &Input, observed: &mut [Observed]) {
     for (is_list, of_adam) in [(true, true), (false, true), (true, false), (false, false)] {
-        let is_part = |seen: &Seen| match of_adam {
-            true => is_part_of_adam(input, seen, is_list),
-            false => is_part_of_other(input, seen, is_list),
+        let is_part = |observed: &Observed| match of_adam {
+            true => is_part_of_adam(input, observed, is_list),
+            false => is_part_of_other(input, observed, is_list),
         };
-        let parts: Vec<&Seen> = seen.iter().filter(|seen| is_part(seen)).collect();
+        let parts: Vec<&Observed> = observed
+            .iter()
+            .filter(|observed| is_part(observed))
+            .collect();
         let fused = match of_adam {
             true => fused_adam(input, &parts, is_list),
             false => fused_other(input, &parts),
         };
-        for part in seen.iter_mut().filter(|seen| is_part(seen)) {
+        for part in observed.iter_mut().filter(|observed| is_part(observed)) {
             part.fused = fused;
         }
     }
 }
 
-fn is_in_step(input: &Input, seen: &Seen, is_meant: fn(&OptimizerStep) -> bool) -> bool {
-    let mut steps = seen.steps.iter().filter(|step| is_meant(step));
-    steps.any(|step| step.holds(input.profile, seen.operation))
+fn is_in_step(input: &Input, observed: &Observed, is_meant: fn(&OptimizerStep) -> bool) -> bool {
+    let mut steps = observed.steps.iter().filter(|step| is_meant(step));
+    steps.any(|step| step.holds(input.profile, observed.operation))
 }
 
 /// Decided by the ranges around steps; without ranges, by operations that only Adam combines.
-fn is_part_of_adam(input: &Input, seen: &Seen, is_list: bool) -> bool {
-    if is_list != (seen.kind == ElementwiseKind::Optimizer) {
+fn is_part_of_adam(input: &Input, observed: &Observed, is_list: bool) -> bool {
+    if is_list != (observed.kind == ElementwiseKind::Optimizer) {
         return false;
     }
-    let of_adam = |is: bool| is && is_in_step(input, seen, is_adam);
-    match (is_list, seen.steps.is_empty()) {
-        (true, true) => ADAM_LIST_OPS.contains(&seen.name),
-        (true, false) => of_adam(seen.name.starts_with("aten::_foreach_")),
+    let of_adam = |is: bool| is && is_in_step(input, observed, is_adam);
+    match (is_list, observed.steps.is_empty()) {
+        (true, true) => ADAM_LIST_OPS.contains(&observed.name),
+        (true, false) => of_adam(observed.name.starts_with("aten::_foreach_")),
         (false, true) => false,
         (false, false) => {
-            of_adam(!seen.is_copy() && !seen.is_short && STEP_OPS.contains(&seen.name))
+            of_adam(!observed.is_copy() && !observed.is_short && STEP_OPS.contains(&observed.name))
         }
     }
 }
 
 /// Any element-wise operation in the step of another optimizer that is not fused.
-fn is_part_of_other(input: &Input, seen: &Seen, is_list: bool) -> bool {
-    let is_kind = is_list == (seen.kind == ElementwiseKind::Optimizer);
-    let is_fused = seen.name.contains("_fused_");
-    let is_large = is_list || !seen.is_short;
-    is_kind && is_large && !is_fused && is_in_step(input, seen, |step| !is_adam(step))
+fn is_part_of_other(input: &Input, observed: &Observed, is_list: bool) -> bool {
+    let is_kind = is_list == (observed.kind == ElementwiseKind::Optimizer);
+    let is_fused = observed.name.contains("_fused_");
+    let is_large = is_list || !observed.is_short;
+    is_kind && is_large && !is_fused && is_in_step(input, observed, |step| !is_adam(step))
 }
 
 /// In percent of roofline; above this, fusing saves little.
@@ -124,20 +127,27 @@ const MOST_PERCENT: f64 = 75.0;
 /// Passes over all parameters in a fused step.
 const FUSED_PASSES: f64 = 7.0;
 
-fn fused_adam(input: &Input, parts: &[&Seen], is_list: bool) -> Option<FusedStep> {
+fn fused_adam(input: &Input, parts: &[&Observed], is_list: bool) -> Option<FusedStep> {
     /// Passes over all parameters in its last part.
     const LAST_PASSES: f64 = 4.0;
     let last = match is_list {
         true => "aten::_foreach_addcdiv_",
         false => "aten::addcdiv_",
     };
-    let is_known = parts.first().is_some_and(|seen| !seen.steps.is_empty())
-        || parts.iter().any(|seen| seen.name == "aten::_foreach_lerp_");
+    let is_known = parts
+        .first()
+        .is_some_and(|observed| !observed.steps.is_empty())
+        || parts
+            .iter()
+            .any(|observed| observed.name == "aten::_foreach_lerp_");
     // For the last part, the models give the total size of all parameters.
-    let bytes = parts.iter().filter(|seen| seen.name == last).map(|seen| {
-        let work = input.judged(seen.row.operation).work?;
-        Some(work.bytes? * seen.row.n_calls as f64)
-    });
+    let bytes = parts
+        .iter()
+        .filter(|observed| observed.name == last)
+        .map(|observed| {
+            let work = input.evaluation(observed.row.operation).work?;
+            Some(work.bytes? * observed.row.n_calls as f64)
+        });
     let bytes: Option<f64> = bytes.sum();
     let fused = fused_step(input, parts, bytes? / LAST_PASSES)?;
     is_known.then_some(FusedStep { last, ..fused })
@@ -145,19 +155,19 @@ fn fused_adam(input: &Input, parts: &[&Seen], is_list: bool) -> Option<FusedStep
 
 /// Every parameter takes every operator, some of them several times: the parameters are at most what the operator passes
 /// over that passes over least.
-fn fused_other(input: &Input, parts: &[&Seen]) -> Option<FusedStep> {
+fn fused_other(input: &Input, parts: &[&Observed]) -> Option<FusedStep> {
     /// Several kernels for each parameter; two or three are a common step of gradient descent.
     const LEAST_OPERATORS: usize = 4;
     /// Of the time of the step. Others may belong to a few parameters.
     const LEAST_SHARE: f64 = 0.05;
-    let of_operators = parts.iter().map(|seen| {
-        let bytes = result_bytes(input, seen) * seen.row.n_calls as f64;
-        (seen.name, (bytes, seen.row.time_ns))
+    let of_operators = parts.iter().map(|observed| {
+        let bytes = result_bytes(input, observed) * observed.row.n_calls as f64;
+        (observed.name, (bytes, observed.row.time_ns))
     });
     let of_operators = grouped(of_operators, |all: &mut (f64, i64), (bytes, ns)| {
         *all = (all.0 + bytes, all.1.saturating_add(ns));
     });
-    let all_ns = sum(parts.iter().map(|seen| seen.row.time_ns));
+    let all_ns = sum(parts.iter().map(|observed| observed.row.time_ns));
     let large = of_operators
         .iter()
         .map(|(_, (bytes, ns))| (*bytes, *ns as f64))
@@ -172,11 +182,11 @@ fn fused_other(input: &Input, parts: &[&Seen]) -> Option<FusedStep> {
 
 /// The size of the result of an element-wise operation: one operation for each element. For lists, whose types are not
 /// recorded, half of what is read and written.
-fn result_bytes(input: &Input, seen: &Seen) -> f64 {
-    let Some(work) = input.judged(seen.row.operation).work else {
+fn result_bytes(input: &Input, observed: &Observed) -> f64 {
+    let Some(work) = input.evaluation(observed.row.operation).work else {
         return 0.0;
     };
-    let tensors = seen.operation.tensors(input.profile).into_iter();
+    let tensors = observed.operation.tensors(input.profile).into_iter();
     let sizes = tensors.filter_map(|tensor| element_bytes(tensor.dtype));
     match sizes.reduce(f64::max) {
         Some(size) if work.flops > 0.0 => work.flops * size,
@@ -185,8 +195,8 @@ fn result_bytes(input: &Input, seen: &Seen) -> f64 {
 }
 
 /// A fused step over parameters of this size.
-fn fused_step(input: &Input, parts: &[&Seen], bytes: f64) -> Option<FusedStep> {
-    let rows: Vec<&Row> = parts.iter().map(|seen| seen.row).collect();
+fn fused_step(input: &Input, parts: &[&Observed], bytes: f64) -> Option<FusedStep> {
+    let rows: Vec<&Row> = parts.iter().map(|observed| observed.row).collect();
     let roofline_ns = bytes * FUSED_PASSES / input.gpu()?.mem_bw_gbps;
     let percent = roofline_ns / time_ns(&rows).max(1) as f64 * 100.0;
     let is_worth_it = percent <= MOST_PERCENT && are_large(input, &rows, &gate(input));

@@ -40,7 +40,7 @@ impl InGraphs {
     }
 }
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     operation: &'a Operation,
     name: &'a str,
@@ -77,14 +77,14 @@ struct Seen<'a> {
 /// Operators that set gradients to zero: one after another, or all at once.
 const ZEROING_OPS: &[&str] = &["aten::fill_", "aten::zero_", "aten::_foreach_zero_"];
 
-impl<'a> Seen<'a> {
+impl<'a> Observed<'a> {
     fn new(
         input: &Input<'a>,
         baseline: &'a Baseline,
         steps: &'a [OptimizerStep],
         logits: &Set<(u64, i64)>,
         row: &'a Row,
-    ) -> Seen<'a> {
+    ) -> Observed<'a> {
         let operation = input.operation(row.operation);
         let kind = ElementwiseKind::of(input.profile, operation);
         let arguments = operation.arguments(input.profile);
@@ -102,7 +102,7 @@ impl<'a> Seen<'a> {
             }
             false => [0; 2],
         };
-        Seen {
+        Observed {
             row,
             operation,
             name,
@@ -245,34 +245,34 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let steps = || OptimizerStep::all(input.profile);
     let steps = input.profile.once(steps);
     let logits = logits(input);
-    let look = |row| Seen::new(input, &baseline, &steps, &logits, row);
-    let mut seen: Vec<Seen> = rows.iter().map(look).collect();
-    facts(input, outcome, &baseline, &seen);
-    outcome.tables.push(table(&seen));
+    let look = |row| Observed::new(input, &baseline, &steps, &logits, row);
+    let mut observed: Vec<Observed> = rows.iter().map(look).collect();
+    facts(input, outcome, &baseline, &observed);
+    outcome.tables.push(table(&observed));
     // The model of a copy counts a source whole that repeats its elements.
-    let repeats = |seen: &Seen| seen.movement == Some(Movement::Repetition);
-    seen.retain(|seen| !seen.row.is_anomaly || repeats(seen));
+    let repeats = |observed: &Observed| observed.movement == Some(Movement::Repetition);
+    observed.retain(|observed| !observed.row.is_anomaly || repeats(observed));
     // Conversions that a fused attention replaces are part of that finding.
     let replaced = unfused_attention::replaced(input);
-    seen.retain(|seen| {
-        seen.kind != ElementwiseKind::Cast || !replaced.contains(&seen.row.operation)
+    observed.retain(|observed| {
+        observed.kind != ElementwiseKind::Cast || !replaced.contains(&observed.row.operation)
     });
-    adam::find_fused_steps(input, &mut seen);
-    let is_list = |seen: &&Seen| seen.kind == ElementwiseKind::Optimizer;
-    let (parts, single): (Vec<&Seen>, Vec<&Seen>) = seen
+    adam::find_fused_steps(input, &mut observed);
+    let is_list = |observed: &&Observed| observed.kind == ElementwiseKind::Optimizer;
+    let (parts, single): (Vec<&Observed>, Vec<&Observed>) = observed
         .iter()
-        .partition(|seen| is_list(seen) && seen.fused.is_some());
-    let is_large_part = |seen: &&Seen| !is_list(seen) && seen.fused.is_some();
-    let large_parts = seen.iter().filter(is_large_part).collect();
+        .partition(|observed| is_list(observed) && observed.fused.is_some());
+    let is_large_part = |observed: &&Observed| !is_list(observed) && observed.fused.is_some();
+    let large_parts = observed.iter().filter(is_large_part).collect();
     let found = rule::find(input, rules::RULES, single);
-    let is_found = |seen: &Seen| {
+    let is_found = |observed: &Observed| {
         let mut operations = found.iter().flat_map(|one| &one.operations);
-        operations.any(|at| *at == seen.row.operation)
+        operations.any(|at| *at == observed.row.operation)
     };
-    let others = seen
+    let others = observed
         .iter()
-        .filter(|seen| !seen.is_short && !seen.is_copy() && !is_found(seen));
-    let others: Vec<&Row> = others.map(|seen| seen.row).collect();
+        .filter(|observed| !observed.is_short && !observed.is_copy() && !is_found(observed));
+    let others: Vec<&Row> = others.map(|observed| observed.row).collect();
     outcome.findings = [
         found,
         rule::find(input, adam::RULES, parts),
@@ -283,7 +283,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     notes(input, outcome, &baseline);
 }
 
-fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
+fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, observed: &[Observed]) {
     baseline.facts(outcome);
     #[rustfmt::skip]
     outcome.facts([
@@ -292,7 +292,7 @@ fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen
     ]);
     for kind in ElementwiseKind::ALL {
         let (key, label) = (kind.key(), kind.count_label());
-        outcome.counts(seen, &[(key, label, &|seen| seen.kind == kind)]);
+        outcome.counts(observed, &[(key, label, &|observed| observed.kind == kind)]);
     }
 }
 
@@ -336,10 +336,10 @@ fn device_copies(input: &Input) -> (u64, i64) {
     (counts.into_iter().fold(0, u64::saturating_add), sum(times))
 }
 
-fn table(seen: &[Seen]) -> Table {
+fn table(observed: &[Observed]) -> Table {
     let of_kind = |kind: ElementwiseKind| -> (ElementwiseKind, Vec<&Row>) {
-        let of_kind = seen.iter().filter(|seen| seen.kind == kind);
-        (kind, of_kind.map(|seen| seen.row).collect())
+        let of_kind = observed.iter().filter(|observed| observed.kind == kind);
+        (kind, of_kind.map(|observed| observed.row).collect())
     };
     let kinds = ElementwiseKind::ALL.into_iter().map(of_kind);
     #[rustfmt::skip]

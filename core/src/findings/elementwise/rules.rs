@@ -1,6 +1,6 @@
 //! The rules for element-wise operations.
 
-use super::{InGraphs, Seen};
+use super::{InGraphs, Observed};
 use crate::findings::compute::{are_many, subject};
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
@@ -12,10 +12,10 @@ use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn words(group: &Group<Self>) -> Words {
         let n_kernels = n_kernels(group);
@@ -33,19 +33,19 @@ impl Subject for Seen<'static> {
     }
 }
 
-pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
+pub(super) const ELEMENTWISE: Rule<Observed> = Rule {
     issue: "{figures}.",
     ..Rule::BASE
 };
 
 /// Copies: an unnecessary copy saves all of its time.
-const COPY: Rule<Seen> = Rule {
+const COPY: Rule<Observed> = Rule {
     gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
     saves: Saves::All,
     ..ELEMENTWISE
 };
 
-const CONVERSION: Rule<Seen> = Rule {
+const CONVERSION: Rule<Observed> = Rule {
     key: "type_conversions",
     issue: "{figures}; it only converts elements to another type.",
     notes: &[
@@ -56,7 +56,7 @@ const CONVERSION: Rule<Seen> = Rule {
 
 /// Operations that compute nothing, whatever their % of roofline: from a share of the computation on that pays for a
 /// change of the model.
-const MOVED: Rule<Seen> = Rule {
+const MOVED: Rule<Observed> = Rule {
     takes: |group| {
         let share = group.input.percent_of_compute(group.time_ns());
         let least = group.input.options.thresholds.medium_percent_of_compute;
@@ -71,19 +71,19 @@ const MOVED: Rule<Seen> = Rule {
 };
 
 /// Large operations at a low % of the memory bandwidth.
-const SLOW: Rule<Seen> = Rule {
+const SLOW: Rule<Observed> = Rule {
     notes: &["{reach}", NOT_SHOWN],
     ..ELEMENTWISE
 };
 
 /// Rows without another pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Seen> = Rule {
-    by: |seen| seen.row.gap_bucket(),
+const GAP: Rule<Observed> = Rule {
+    by: |observed| observed.row.gap_bucket(),
     is_pattern: false,
     ..SLOW
 };
 
-const LISTS: Rule<Seen> = Rule {
+const LISTS: Rule<Observed> = Rule {
     key: "slow_tensor_lists",
     kernel: "a kernel on a list should come near the memory bandwidth: compare it with one tensor of the same size; many small tensors leave its blocks short of work.",
     notes: &[NOT_SHOWN],
@@ -95,28 +95,30 @@ const AT_MOST: &str = "The saving is at most their time beyond the roofline; a t
 const OTHERS_IN_GRAPHS: &str = ", or also capture in GPU graphs those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "gradient_buffers_set_to_zero",
         when: "most of its time is that of calls in functions that set buffers of gradients to zero",
-        applies: |_, seen| !seen.is_short && seen.zero_buffer_ns > seen.row.time_ns / 2,
+        applies: |_, observed| {
+            !observed.is_short && observed.zero_buffer_ns > observed.row.time_ns / 2
+        },
         title: "Gradient buffers set to zero by kernels",
         issue: "{figures}; it fills buffers of gradients with zeros, to which the backward pass adds.",
         model: "let the first micro-batch write its gradients into the buffer instead of adding to it: the buffer then needs no zeros. Gradients in BF16 (`grad_reduce_in_fp32=False`) halve what is filled, and more micro-batches in a step fill it less often.",
         kernel: "nothing to gain in a kernel: a fill is as fast as the memory.",
-        saves: Saves::AtMost(|_, seen| Some(seen.zero_buffer_ns)),
+        saves: Saves::AtMost(|_, observed| Some(observed.zero_buffer_ns)),
         has_reproducer: false,
         ..COPY
     },
     Rule {
         key: "gradients_set_to_zero",
         when: "most of its time is that of calls in `zero_grad`, of an optimizer or a module",
-        applies: |_, seen| seen.zero_grad_ns > seen.row.time_ns / 2,
+        applies: |_, observed| observed.zero_grad_ns > observed.row.time_ns / 2,
         title: "Gradients set to zero by kernels",
         issue: "{figures}; it fills gradients with zeros, to which the next backward pass adds.",
         model: "set gradients to `None` instead, with `zero_grad(set_to_none=True)`, the default since PyTorch 2.0: nothing is launched, and the backward pass writes gradients without reading them.",
         kernel: "nothing to gain in a kernel: it does not have to run.",
-        saves: Saves::Measured(|_, seen| seen.zero_grad_ns),
+        saves: Saves::Measured(|_, observed| observed.zero_grad_ns),
         effect: Effect::FewerLaunches,
         has_reproducer: false,
         ..COPY
@@ -124,7 +126,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "masks_made_again",
         when: "it is a part of making a triangular mask from a constant, at least three times with equal arguments",
-        applies: |_, seen| !seen.is_short && seen.masks.n >= 3,
+        applies: |_, observed| !observed.is_short && observed.masks.n >= 3,
         title: "The same mask made again and again",
         issue: "{figures}; {made} they make the same mask from a constant.",
         model: "make the mask once and keep it (`register_buffer`); causal attention needs none (`is_causal=True`).",
@@ -134,17 +136,17 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             "The saving is the time of all calls but one.",
         ],
         words: |group| {
-            let n = group.seen.iter().map(|seen| seen.masks.n).max();
+            let n = group.observed.iter().map(|observed| observed.masks.n).max();
             vec![("made", format::counted(n.unwrap_or(0), "time"))]
         },
-        saves: Saves::Measured(|_, seen| seen.masks.repeated_ns()),
+        saves: Saves::Measured(|_, observed| observed.masks.repeated_ns()),
         has_reproducer: false,
         ..COPY
     },
     Rule {
         key: "large_input_concatenated",
         when: "it concatenates tensors of which one has at least 90 % of the elements",
-        applies: |_, seen| !seen.is_short && seen.copied_ns > 0,
+        applies: |_, observed| !observed.is_short && observed.copied_ns > 0,
         title: "Concatenation that copies one large tensor",
         issue: "{figures}; {share} of what it writes is a copy of its largest input.",
         model: "{grows?allocate the tensor once at its largest size and write new elements in place (a static KV cache, `index_copy_`), instead of `torch.cat` in each step|allocate the result once, and let what computes its inputs write into slices of it (`out=`)}.",
@@ -153,28 +155,28 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             "What it saves is the share of its time that its largest input has of the result.",
         ],
         words: |group| {
-            let copied_ns = sum(group.seen.iter().map(|seen| seen.copied_ns));
+            let copied_ns = sum(group.observed.iter().map(|observed| observed.copied_ns));
             let percent = copied_ns as f64 * 100.0 / group.time_ns().max(1) as f64;
-            let grows = group.any(|seen| seen.appends);
+            let grows = group.any(|observed| observed.appends);
             vec![("share", format::percent(percent)), holds("grows", grows)]
         },
-        saves: Saves::Measured(|_, seen| seen.copied_ns),
+        saves: Saves::Measured(|_, observed| observed.copied_ns),
         has_reproducer: false,
         ..COPY
     },
     Rule {
         key: "concatenations",
         when: "it concatenates tensors, in 5 % of the computation or more",
-        applies: |_, seen| seen.moves(Movement::Concatenation),
+        applies: |_, observed| observed.moves(Movement::Concatenation),
         title: "Concatenation in kernels of its own",
         model: "let `torch.compile` merge it with its neighbors, or allocate the result once and let its producers write into slices of it (`out=`).",
-        saves: Saves::Each(|_, seen| Some(Impact::possible(seen.row.time_ns))),
+        saves: Saves::Each(|_, observed| Some(Impact::possible(observed.row.time_ns))),
         ..MOVED
     },
     Rule {
         key: "shifts",
         when: "it shifts, flips or rotates a tensor, in 5 % of the computation or more",
-        applies: |_, seen| seen.moves(Movement::Shift),
+        applies: |_, observed| observed.moves(Movement::Shift),
         title: "Tensors shifted or flipped in memory",
         model: "let `torch.compile` merge it with the copy, norm or addition next to it, or read the source at shifted indices.",
         ..MOVED
@@ -182,7 +184,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "repetitions",
         when: "it repeats elements of a tensor in memory, in 5 % of the computation or more",
-        applies: |_, seen| seen.moves(Movement::Repetition),
+        applies: |_, observed| observed.moves(Movement::Repetition),
         title: "Tensors repeated in memory",
         model: "use `expand` without `contiguous()` or `reshape` instead of `repeat`: a view repeats elements without a copy. Element-wise operations broadcast it, and attention shares key heads (`enable_gqa=True`).",
         ..MOVED
@@ -190,7 +192,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "paddings",
         when: "it pads a tensor, in 5 % of the computation or more",
-        applies: |_, seen| seen.moves(Movement::Padding),
+        applies: |_, observed| observed.moves(Movement::Padding),
         title: "Tensors padded by kernels of their own",
         model: "pad once where the data is made, or choose sizes that need no padding; convolutions pad by themselves (`padding=`).",
         ..MOVED
@@ -198,19 +200,19 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "fills",
         when: "it fills a tensor with one value, in 5 % of the computation or more",
-        applies: |_, seen| seen.is_fill && !seen.is_short,
+        applies: |_, observed| observed.is_fill && !observed.is_short,
         title: "Tensors filled with one value",
         issue: "{figures}; it writes one value and computes nothing.",
         model: "allocate with `torch.empty` what is written completely before it is read, and keep what stays constant; in place of adding to zeros write the first summand.",
         kernel: "nothing to gain in a kernel: a fill is as fast as the memory.",
-        saves: Saves::Each(|_, seen| Some(Impact::possible(seen.row.time_ns))),
+        saves: Saves::Each(|_, observed| Some(Impact::possible(observed.row.time_ns))),
         has_reproducer: false,
         ..MOVED
     },
     Rule {
         key: "layout_copies",
         when: "it copies a tensor into another order of dimensions in memory",
-        applies: |_, seen| seen.is_long(ElementwiseKind::Layout) && seen.keeps_type(),
+        applies: |_, observed| observed.is_long(ElementwiseKind::Layout) && observed.keeps_type(),
         title: "Copies into another layout",
         issue: "{figures}; it only changes the memory layout (strides).",
         model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{convolutions? (for convolutions channels-last)} from end to end.",
@@ -225,7 +227,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "layout_and_type_copies",
         when: "it copies a tensor into another order of dimensions and another type",
-        applies: |_, seen| seen.is_long(ElementwiseKind::Layout),
+        applies: |_, observed| observed.is_long(ElementwiseKind::Layout),
         title: "Copies into another layout and type",
         issue: "{figures}; it changes memory layout (strides) and data type at once.",
         model: "keep one layout from end to end, and the type that the consumer wants from the first: `contiguous()` and `permute` are not needed where the consumer takes strides.",
@@ -239,19 +241,27 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it converts integers or flags, or converts to them",
-        applies: |_, seen| seen.is_long(ElementwiseKind::Cast) && seen.converts_integers(),
+        applies: |_, observed| {
+            observed.is_long(ElementwiseKind::Cast) && observed.converts_integers()
+        },
         title: "Conversions of integers or flags",
         model: "{narrowed?let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again|leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept}.",
         kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
-        words: |group| vec![holds("narrowed", group.any(|seen| !is_widened(seen)))],
+        words: |group| {
+            vec![holds(
+                "narrowed",
+                group.any(|observed| !is_widened(observed)),
+            )]
+        },
         ..CONVERSION
     },
     Rule {
         when: "it converts to 8 bits or fewer",
-        applies: |_, seen| {
+        applies: |_, observed| {
             let is_narrow =
                 |dtype: &str| ["Float8", "Float4"].iter().any(|one| dtype.contains(one));
-            seen.is_long(ElementwiseKind::Cast) && seen.types.is_some_and(|[to, _]| is_narrow(to))
+            observed.is_long(ElementwiseKind::Cast)
+                && observed.types.is_some_and(|[to, _]| is_narrow(to))
         },
         title: "Quantization in kernels of its own",
         model: "let the operation that makes the operand scale and convert it as it writes (`torch.compile`, or a norm or activation that quantizes), and quantize weights that do not change once.",
@@ -261,7 +271,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "logit_conversions",
         when: "it converts between floating-point types, and its elements are as many, in rows as long, as those that a log-softmax reads",
-        applies: |_, seen| seen.is_long(ElementwiseKind::Cast) && seen.is_of_logits,
+        applies: |_, observed| observed.is_long(ElementwiseKind::Cast) && observed.is_of_logits,
         title: "Logits converted for the loss",
         issue: "{figures}; it only converts logits, or their gradients, for the loss.",
         model: "let one kernel compute the loss from the logits as the output layer writes them (a fused cross entropy, which computes in FP32 inside; in chunks of tokens the logits need not all be kept), or compile conversion and loss together (`torch.compile`).",
@@ -274,7 +284,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it converts between floating-point types",
-        applies: |_, seen| seen.is_long(ElementwiseKind::Cast),
+        applies: |_, observed| observed.is_long(ElementwiseKind::Cast),
         title: "Conversions between types",
         model: "keep tensors in the type that their consumer wants (weights in {narrow}, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbors.",
         kernel: "let the producer write the wanted type; the conversion then costs nothing of its own.",
@@ -283,14 +293,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a fused optimizer step",
-        applies: |_, seen| is_slow_list(seen) && seen.name.contains("_fused_"),
+        applies: |_, observed| is_slow_list(observed) && observed.name.contains("_fused_"),
         title: "Fused optimizer steps at a low % of the memory bandwidth",
         model: "its step is one kernel already, so nothing is left to fuse: fewer bytes are what remains (states in fewer bits, or sharded over the GPUs that train).",
         ..LISTS
     },
     Rule {
         when: "it is another operation on a list of tensors",
-        applies: |_, seen| is_slow_list(seen),
+        applies: |_, observed| is_slow_list(observed),
         title: "Operations on lists of tensors at a low % of the memory bandwidth",
         model: "where they are a step of Adam, AdamW or SGD construct the optimizer with `fused=True`, which passes over everything once; elsewhere merge operations that follow each other.",
         ..LISTS
@@ -298,7 +308,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "double_precision",
         when: "it reads or writes FP64, where other floating-point work of the trace is narrower",
-        applies: |_, seen| seen.is_double && !seen.is_short && !seen.is_copy(),
+        applies: |_, observed| observed.is_double && !observed.is_short && !observed.is_copy(),
         gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
         title: "Element-wise operations in FP64",
         issue: "{figures}; it computes in FP64, while other operations of this trace are narrower.",
@@ -307,14 +317,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         notes: &[
             "The saving is half of their time: FP32 moves half of the bytes, and GPUs compute it at twice the rate or more.",
         ],
-        saves: Saves::AtMost(|_, seen| Some(seen.row.time_ns / 2)),
+        saves: Saves::AtMost(|_, observed| Some(observed.row.time_ns / 2)),
         has_reproducer: false,
         ..ELEMENTWISE
     },
     Rule {
         key: "random_numbers",
         when: "it draws random numbers, below 40 % of the memory bandwidth",
-        applies: |_, seen| is_slow(seen) && is_random(seen.name),
+        applies: |_, observed| is_slow(observed) && is_random(observed.name),
         title: "Random numbers in kernels of their own",
         issue: "{figures}; it draws random numbers and writes them to memory.",
         model: "draw them in the kernel that uses them (`torch.nn.functional.dropout` for dropout from `bernoulli_`; `torch.compile` merges `rand` and `randn` with what follows), in BF16 or FP16, and only as many as a step needs.",
@@ -324,7 +334,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "resampling",
         when: "it resizes images or samples them at given points, below 40 % of the memory bandwidth",
-        applies: |_, seen| is_slow(seen) && is_resampling(seen.name),
+        applies: |_, observed| is_slow(observed) && is_resampling(observed.name),
         title: "Interpolation at a low % of the memory bandwidth",
         issue: "{figures}; each result is a weighted sum of neighbors.",
         model: "keep images in `torch.channels_last`, so that a position holds all channels next to each other; resize before channels are added, in BF16 or FP16, and not more often than the model needs.",
@@ -334,8 +344,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_baseline",
         when: "it is a plain addition, multiplication, copy or fill, and all large ones are below half of the memory bandwidth",
-        applies: |input, seen| {
-            is_slow(seen) && seen.kind == ElementwiseKind::Baseline && is_baseline_slow(input, seen)
+        applies: |input, observed| {
+            is_slow(observed)
+                && observed.kind == ElementwiseKind::Baseline
+                && is_baseline_slow(input, observed)
         },
         title: "Even plain copies and sums are slow",
         issue: "{figures}, though it does nothing but read and write.",
@@ -346,12 +358,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "uneven_operands",
         when: "it adds or multiplies operands of which one is broadcast or strided",
-        applies: |_, seen| is_slow(seen) && seen.kind == ElementwiseKind::Uneven,
+        applies: |_, observed| is_slow(observed) && observed.kind == ElementwiseKind::Uneven,
         title: "Broadcast or strided operands",
         issue: "{figures}; {strided?its operands lie in memory in different orders|an operand is broadcast to the shape of the result}.",
         words: |group| {
-            let is_one_shape = |seen: &Seen| {
-                let tensors = seen.operation.tensors(group.input.profile).into_iter();
+            let is_one_shape = |observed: &Observed| {
+                let tensors = observed.operation.tensors(group.input.profile).into_iter();
                 let mut large = tensors.filter(|tensor| tensor.n() > 1.0);
                 let first = large.next();
                 first.is_some_and(|first| large.all(|other| other.shape == first.shape))
@@ -365,15 +377,15 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_elementwise_kernel",
         when: "it reaches less than 30 % of the memory bandwidth",
-        applies: |input, seen| {
+        applies: |input, observed| {
             let most = input.options.thresholds.elementwise_slow_percent;
-            is_slow(seen) && is_below(seen.row.efficiency_percent, most)
+            is_slow(observed) && is_below(observed.row.efficiency_percent, most)
         },
         title: "Element-wise kernels far below the memory bandwidth",
         model: "{mixed?make operands contiguous and of one type, or }let `torch.compile` write one kernel for the chain.",
         kernel: "an element-wise kernel should come near the memory bandwidth: compare it with the fastest one of this trace, and try wider loads.",
         words: |group| {
-            let is_any = group.any(|seen| is_strided_or_mixed(group.input, seen));
+            let is_any = group.any(|observed| is_strided_or_mixed(group.input, observed));
             vec![holds("mixed", is_any)]
         },
         ..GAP
@@ -381,7 +393,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_bound_gap",
         when: "it reaches more, yet less than 40 %",
-        applies: |_, seen| is_slow(seen),
+        applies: |_, observed| is_slow(observed),
         title: "Element-wise operations that fusion would save",
         model: "fuse it with its producer or consumer (`torch.compile`, or a fused operation): fusing usually halves what is read and written.",
         kernel: "compare it with the fastest element-wise kernel of this trace.",
@@ -390,7 +402,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "many_small_list_kernels",
         when: "there are many short kernels on lists of tensors",
-        applies: |_, seen| seen.is_short && seen.kind == ElementwiseKind::Optimizer,
+        applies: |_, observed| observed.is_short && observed.kind == ElementwiseKind::Optimizer,
         gate: |group| are_many(group.input, &group.rows, n_kernels(group)),
         title: "Many short kernels on lists of tensors",
         issue: "{kernels} of {calls} on lists of tensors take {each_kernel} each on average: {time}{at}.",
@@ -401,7 +413,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "optimizer_not_fused",
         when: "many short kernels are of an optimizer that steps one parameter after another",
-        applies: |input, seen| seen.is_short && seen.is_in_step(input),
+        applies: |input, observed| observed.is_short && observed.is_in_step(input),
         title: "Optimizer steps one parameter after another",
         issue: "{calls} of a few microseconds update parameters one by one: {time}{at}.",
         model: "{together}: one kernel then updates many parameters.",
@@ -418,7 +430,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "clipping_not_fused",
         when: "many short kernels clip gradients one parameter after another",
-        applies: |input, seen| seen.is_short && is_of_clipping(input, seen),
+        applies: |input, observed| observed.is_short && is_of_clipping(input, observed),
         title: "Gradients clipped one parameter after another",
         issue: "{calls} of a few microseconds scale gradients one by one: {time}{at}.",
         model: "clip all gradients at once: `torch.nn.utils.clip_grad_norm_(…, foreach=True)` computes norms and scales gradients in a few kernels on lists.",
@@ -427,7 +439,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "there are many short kernels of other operations",
-        applies: |input, seen| seen.is_short && seen.could_be_merged(input),
+        applies: |input, observed| observed.is_short && observed.could_be_merged(input),
         title: "Many short element-wise kernels",
         issue: "{calls} of element-wise operations take {each} each on average: {time}{at}.",
         model: "merge neighbors into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches){or_graphs}.",
@@ -456,28 +468,32 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-fn n_kernels(group: &Group<Seen<'static>>) -> u64 {
-    group.seen.iter().map(|seen| seen.n_kernels()).sum()
+fn n_kernels(group: &Group<Observed<'static>>) -> u64 {
+    group
+        .observed
+        .iter()
+        .map(|observed| observed.n_kernels())
+        .sum()
 }
 
-fn is_slow(seen: &Seen) -> bool {
-    let is_list = seen.kind == ElementwiseKind::Optimizer;
-    !seen.is_short && seen.is_bottleneck && !seen.is_copy() && !is_list
+fn is_slow(observed: &Observed) -> bool {
+    let is_list = observed.kind == ElementwiseKind::Optimizer;
+    !observed.is_short && observed.is_bottleneck && !observed.is_copy() && !is_list
 }
 
-fn is_slow_list(seen: &Seen) -> bool {
-    seen.is_long(ElementwiseKind::Optimizer) && seen.is_bottleneck
+fn is_slow_list(observed: &Observed) -> bool {
+    observed.is_long(ElementwiseKind::Optimizer) && observed.is_bottleneck
 }
 
-fn is_widened(seen: &Seen) -> bool {
-    let sizes = seen.types.map(|types| types.map(element_bytes));
+fn is_widened(observed: &Observed) -> bool {
+    let sizes = observed.types.map(|types| types.map(element_bytes));
     sizes.is_some_and(|[to, from]| to > from)
 }
 
 /// Whether even the simplest operations of the trace are slow. What some of them reach, others could, too.
-fn is_baseline_slow(input: &Input, seen: &Seen) -> bool {
+fn is_baseline_slow(input: &Input, observed: &Observed) -> bool {
     let most = input.options.thresholds.baseline_slow_percent;
-    let baseline = seen.baseline;
+    let baseline = observed.baseline;
     let demonstrated = baseline.demonstrated.map(|one| one.gbps);
     let mut both = [baseline.mean_gbps, demonstrated].into_iter();
     both.all(|gbps| is_below(gbps.and_then(|gbps| baseline.percent(gbps)), most))
@@ -488,13 +504,13 @@ fn is_below(percent: Option<f64>, most: f64) -> bool {
 }
 
 /// Whether operands have several types or are not dense, or this is unknown.
-fn is_strided_or_mixed(input: &Input, seen: &Seen) -> bool {
-    let arguments = seen.operation.arguments(input.profile);
+fn is_strided_or_mixed(input: &Input, observed: &Observed) -> bool {
+    let arguments = observed.operation.arguments(input.profile);
     arguments.is_none_or(|arguments| could_be_dense(&arguments))
 }
 
 /// How to update the parameters of an optimizer together; not all optimizers have an option for it.
-fn together(group: &Group<Seen<'static>>) -> &'static str {
+fn together(group: &Group<Observed<'static>>) -> &'static str {
     let all_in = |known: &[&str]| {
         let mut steps = group.first().steps.iter();
         steps.all(|step| known.contains(&&*step.optimizer))
@@ -512,7 +528,7 @@ fn together(group: &Group<Seen<'static>>) -> &'static str {
 struct HasClipping(bool);
 
 /// Whether its first call clips gradients, by the Python functions around it.
-fn is_of_clipping(input: &Input, seen: &Seen) -> bool {
+fn is_of_clipping(input: &Input, observed: &Observed) -> bool {
     const NAME: &str = "clip_grad";
     let trace = &input.profile.trace;
     // Most traces have none, and need no tree of Python frames.
@@ -524,7 +540,7 @@ fn is_of_clipping(input: &Input, seen: &Seen) -> bool {
         return false;
     }
     let tree = input.profile.full_tree();
-    let call = seen.operation.first().map(|call| call.event);
+    let call = observed.operation.first().map(|call| call.event);
     let node = call.and_then(|event| tree.node_of(event)).into_iter();
     let callers = node.flat_map(|node| tree.ancestors(node));
     let mut names = callers.filter_map(|node| Some(trace.name(tree.event(node)?)));

@@ -1,5 +1,5 @@
 use super::super::finding::Impact;
-use super::super::samples::{Calls, found, only, patterns, says, says_no};
+use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 use super::*;
 
 const KERNEL: &str = "void at::native::vectorized_elementwise_kernel<4>";
@@ -63,7 +63,7 @@ fn without_large_operations_no_baseline_is_invented() {
     let outcome = calls.outcome("elementwise");
     assert_eq!(outcome.get("baseline_bandwidth"), Some(&Value::NO_GBPS));
     assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::NO_PERCENT));
-    says(&outcome.notes.concat(), &["no baseline"]);
+    assert_contains(&outcome.notes.concat(), &["no baseline"]);
 }
 
 /// Whatever their sizes: gradients that are set to `None` need no fill.
@@ -79,7 +79,7 @@ fn gradients_need_not_be_set_to_zero() {
         let finding = only(&outcome, "gradients_set_to_zero");
         let all_ns = i64::from(n * us) * 1_000;
         assert_eq!(finding.impact, Some(Impact::measured(all_ns)));
-        says(&finding.model, &["`zero_grad(set_to_none=True)`"]);
+        assert_contains(&finding.model, &["`zero_grad(set_to_none=True)`"]);
         let elsewhere = patterns(&fills("forward", n, args, us));
         assert!(!elsewhere.contains(&"gradients_set_to_zero"));
     }
@@ -91,14 +91,14 @@ fn a_large_tensor_need_not_be_copied_to_append_to_it() {
     let cat = |sizes: &str| after_fast("aten::cat", &format!("[{sizes}], =1"), 400);
     let appended = cat("16x8191x1024 16x1x1024");
     let finding = only(&appended, "large_input_concatenated");
-    says(&finding.issue, &[">99.9 % of what it writes"]);
-    says(&finding.model, &["write new elements in place"]);
+    assert_contains(&finding.issue, &[">99.9 % of what it writes"]);
+    assert_contains(&finding.model, &["write new elements in place"]);
     saves_at_most(&appended, "large_input_concatenated", 399_000..400_001);
     // A class token precedes the patches of an image, and is no cache.
     let prepended = cat("16x1x1024 16x8191x1024");
     let model = &only(&prepended, "large_input_concatenated").model;
-    says(model, &["write into slices of it"]);
-    says_no(model, &["cache"]);
+    assert_contains(model, &["write into slices of it"]);
+    assert_contains_none(model, &["cache"]);
     let halves = patterns(&cat("16x4096x1024 16x4096x1024"));
     assert!(!halves.contains(&"large_input_concatenated"));
 }
@@ -181,7 +181,7 @@ fn a_mask_is_made_once() {
     let again = n_times(3, &constant);
     let finding = only(&again, "masks_made_again");
     assert_eq!(finding.impact, Some(Impact::measured(120_000)));
-    says(&finding.issue, &["3 times they make the same mask"]);
+    assert_contains(&finding.issue, &["3 times they make the same mask"]);
     for other in [n_times(2, &constant), n_times(3, &computed)] {
         assert!(!patterns(&other).contains(&"masks_made_again"));
     }
@@ -232,7 +232,7 @@ fn conversions_of_logits_are_those_of_the_loss() {
     let outcome = calls.outcome("elementwise");
     let finding = only(&outcome, "logit_conversions");
     assert_eq!(finding.impact, Some(Impact::at_most(200_000)));
-    says(&finding.model, &["fused cross entropy"]);
+    assert_contains(&finding.model, &["fused cross entropy"]);
     let outcome = cast(calls, "512x16000, 512x16000:float").outcome("elementwise");
     assert_eq!(found(&outcome, "type_conversions").time_ns, 100_000);
 }
@@ -243,7 +243,7 @@ fn integers_are_not_taken_for_weights() {
     let outcome = after_fast("aten::copy_", args, 400);
     let model = &found(&outcome, "type_conversions").model;
     assert!(model.starts_with("leave the data narrow"), "{model}");
-    says_no(model, &["autocast"]);
+    assert_contains_none(model, &["autocast"]);
 }
 
 #[test]
@@ -278,8 +278,8 @@ fn a_transposed_operand_is_no_slow_memory() {
         .calls(10, "aten::add", columns, KERNEL, 600)
         .outcome("elementwise");
     let finding = only(&outcome, "uneven_operands");
-    says_no(&finding.kernel, &["clocks"]);
-    says(&finding.issue, &["different orders"]);
+    assert_contains_none(&finding.kernel, &["clocks"]);
+    assert_contains(&finding.issue, &["different orders"]);
     let n_large = outcome.get("baseline_operation_count");
     assert_eq!(n_large, Some(&Value::Count(1)));
 }
@@ -302,7 +302,7 @@ fn what_is_contiguous_is_not_advised_to_become_so() {
 fn many_short_kernels_are_one_finding() {
     let outcome = short("aten::mul").outcome("elementwise");
     let issue = "200 calls of element-wise operations take 4.00 µs each";
-    says(&only(&outcome, "many_small_kernels").issue, &[issue]);
+    assert_contains(&only(&outcome, "many_small_kernels").issue, &[issue]);
     // 12 kB take 2.3 ns of the 4 µs at roofline; the rest of 800 µs could be saved.
     saves_at_most(&outcome, "many_small_kernels", 799_000..800_000);
     let few = Calls::new().calls(99, "aten::mul", &pair(1000), KERNEL, 4);
@@ -334,7 +334,7 @@ fn how_parameters_are_stepped_together_follows_the_optimizer() {
         ("Lion", "compile the step"),
     ] {
         let outcome = in_step_of(optimizer, &short("aten::mul_"));
-        says(&found(&outcome, "optimizer_not_fused").model, &[words]);
+        assert_contains(&found(&outcome, "optimizer_not_fused").model, &[words]);
     }
 }
 
@@ -369,7 +369,7 @@ fn a_step_of_adam_in_list_kernels_is_worth_its_passes() {
     let other = in_step_of("RMSprop", &calls);
     let other = only(&other, "optimizer_in_parts");
     assert_eq!(other.title, "Steps of `RMSprop` in separate kernels");
-    says_no(&other.model, &["fused=True"]);
+    assert_contains_none(&other.model, &["fused=True"]);
 }
 
 /// A parameter of 268 MB, one pass over it takes 50.6 µs at 5 300 GB/s. Five operations make 15 passes, at 80 % of
@@ -397,7 +397,7 @@ fn a_slow_fused_optimizer_is_not_advised_to_fuse() {
     let calls = Calls::new().call("aten::_fused_adamw_", &lists(4, 100), LIST_KERNEL, 2000);
     let outcome = calls.outcome("elementwise");
     let finding = only(&outcome, "slow_tensor_lists");
-    says(&finding.model, &["nothing is left to fuse"]);
+    assert_contains(&finding.model, &["nothing is left to fuse"]);
 }
 
 /// A call on a long list launches many kernels, each of which is short.
@@ -409,7 +409,7 @@ fn short_kernels_on_lists_are_counted_by_kernel() {
     });
     let outcome = calls.outcome("elementwise");
     let finding = only(&outcome, "many_small_list_kernels");
-    says(&finding.issue, &["500 kernels", "4.00 µs each"]);
+    assert_contains(&finding.issue, &["500 kernels", "4.00 µs each"]);
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
     };
     let launched = short("aten::mul");
     // They are launched in time, so a graph would make nothing faster.
-    says_no(&model(&launched), &["replay"]);
+    assert_contains_none(&model(&launched), &["replay"]);
     // The next launch comes after all of them have ended.
     let late = launched.clone().with(|timetable| {
         timetable
@@ -438,11 +438,11 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
             .launch(9_000, 1_000_901..1_000_902)
             .kernel(9_000, "sort", 1_000_920..1_000_930)
     });
-    says(&model(&late), &["replay them as one GPU graph"]);
+    assert_contains(&model(&late), &["replay them as one GPU graph"]);
     let in_graph = Calls::new().graph(KERNEL, 200, 4);
-    says_no(&model(&in_graph), &["replay"]);
+    assert_contains_none(&model(&in_graph), &["replay"]);
     let both = launched.graph(KERNEL, 200, 4);
-    says(
+    assert_contains(
         &model(&both),
         &["also capture in GPU graphs those that are launched one by one"],
     );
@@ -462,8 +462,8 @@ fn more_copies_are_counted_in_the_issue() {
         found(&outcome, "layout_copies").issue.clone()
     };
     let one = copy(Calls::new(), 16);
-    says(&issue(one.clone()), &["16 × 4096 × 64 fp16): "]);
-    says(&issue(copy(one, 32)), &[" and 1 more: "]);
+    assert_contains(&issue(one.clone()), &["16 × 4096 × 64 fp16): "]);
+    assert_contains(&issue(copy(one, 32)), &[" and 1 more: "]);
 }
 
 /// 100 million elements: FP64 next to FP32.
@@ -476,7 +476,7 @@ fn promoted_operations_are_told_by_their_type() {
     let promoted = add("double", 600);
     let finding = only(&promoted, "double_precision");
     assert_eq!(finding.impact, Some(Impact::at_most(300_000)));
-    says(&finding.model, &["promote"]);
+    assert_contains(&finding.model, &["promote"]);
     assert_eq!(patterns(&add("float", 300)), [""; 0]);
     // A program in FP64.
     let all = Calls::new().call("aten::add", "100000000@1:double*2", KERNEL, 600);
@@ -508,7 +508,7 @@ fn random_numbers_and_interpolation_have_remedies_of_their_own() {
     ];
     for (op, args, expected, model) in cases {
         let outcome = after_fast(op, args, 2_000);
-        says(&only(&outcome, expected).model, &[model]);
+        assert_contains(&only(&outcome, expected).model, &[model]);
         assert_eq!(patterns(&after_fast(op, args, 110)), [""; 0], "{op}");
     }
 }
@@ -522,8 +522,8 @@ fn repeated_elements_are_found_although_less_is_read() {
         .call("aten::copy_", args, KERNEL, 150)
         .outcome("elementwise");
     let finding = only(&outcome, "repetitions");
-    says(&finding.model, &["`expand`"]);
-    says_no(&finding.issue, &["roofline"]);
+    assert_contains(&finding.model, &["`expand`"]);
+    assert_contains_none(&finding.issue, &["roofline"]);
 }
 
 /// Six kernels over a parameter of 100 million FP32 elements: 400 MB, so that 7 accesses take 528 µs at 5 300 GB/s.
@@ -550,7 +550,7 @@ fn steps_of_other_optimizers_are_worth_their_passes() {
     // 1.8 ms less 528 µs.
     let most_ns = finding.impact.unwrap().high_ns;
     assert!((1_270_000..1_273_000).contains(&most_ns), "{most_ns}");
-    says(&finding.model, &["torch.compile(optimizer.step)"]);
+    assert_contains(&finding.model, &["torch.compile(optimizer.step)"]);
     assert!(!patterns(&step(&ops[..2])).contains(&"optimizer_in_parts"));
 }
 
@@ -563,6 +563,6 @@ fn gradients_clipped_one_by_one_are_told_by_what_calls_them() {
     };
     let clipped = scaled("clip_grad_norm_");
     assert_eq!(clipped.pattern, "clipping_not_fused");
-    says(&clipped.model, &["foreach=True"]);
+    assert_contains(&clipped.model, &["foreach=True"]);
     assert_eq!(scaled("Scale_0").pattern, "many_small_kernels");
 }

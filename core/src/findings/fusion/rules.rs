@@ -39,16 +39,16 @@ impl Subject for Candidate {
             Some(class) => format!("`{}`{}", quotable(class), of_forward(largest)),
             None => "the code without recorded modules".to_owned(),
         };
-        let others = match group.seen.len() as u64 {
+        let others = match group.observed.len() as u64 {
             1 => String::new(),
             n => format!(" and {}", format::counted(n - 1, "other place")),
         };
-        let worth = impact(group).map(|impact| {
+        let saving = impact(group).map(|impact| {
             let what = if run_ns < time_ns { "the run" } else { "they" };
             let less = format::time_ns(impact.mid_ns);
             format!("; fused {what} would take {less} less")
         });
-        let count = |n: fn(&Candidate) -> u64| group.seen.iter().map(|one| n(one)).sum();
+        let count = |n: fn(&Candidate) -> u64| group.observed.iter().map(|one| n(one)).sum();
         // The GEMM or norm itself is not one of the steps.
         let n_steps = largest.names.len() + usize::from(largest.kind.is_epilogue());
         let kernels = format::counted(count(|one| one.n_kernels), "kernel");
@@ -60,7 +60,7 @@ impl Subject for Candidate {
             ("place", place),
             ("others", others),
             ("time", time_and_share(time_ns, group.input)),
-            ("worth", worth.unwrap_or_default()),
+            ("worth", saving.unwrap_or_default()),
         ]
     }
 
@@ -100,14 +100,14 @@ impl Subject for Candidate {
         }
         if impact(group).is_some() {
             let (time_ns, run_ns) = (group.sum(|one| one.time_ns), group.sum(|one| one.run_ns));
-            sentences.extend(run_time::said(time_ns, run_ns));
+            sentences.extend(run_time::overlap_sentence(time_ns, run_ns));
         }
         sentences
     }
 
     fn tables(group: &Group<Self>) -> Vec<Table> {
         let steps = step_table(group.input, group.first());
-        let candidates = candidate_table(&group.seen);
+        let candidates = candidate_table(&group.observed);
         [steps].into_iter().chain(candidates).collect()
     }
 }
@@ -243,13 +243,13 @@ fn is_worth_it(group: &Group<Candidate>) -> bool {
 }
 
 fn impact(group: &Group<Candidate>) -> Option<Impact> {
-    let impacts = group.seen.iter().filter_map(|one| one.impact);
+    let impacts = group.observed.iter().filter_map(|one| one.impact);
     impacts.reduce(Impact::plus)
 }
 
 /// The saving of each operation, by its share of run time; and the operations sorted by time.
 fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
-    let parts = group.seen.iter().flat_map(|one| {
+    let parts = group.observed.iter().flat_map(|one| {
         let operations = one.operations.iter();
         operations.map(|(&operation, &ns)| (operation, (one.impact, one.run_ns, ns)))
     });

@@ -1,6 +1,6 @@
 //! The role of each operation in chains, with its inputs and output.
 
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::peak_tflops;
 use crate::names::Family;
@@ -57,12 +57,12 @@ pub(super) struct ChainStep<'a> {
 
 /// The role of each of the profile's operations, in their order.
 pub(super) fn operators(input: &Input) -> Vec<Operator> {
-    let all = input.profile.operations().iter().zip(input.judged);
-    let all = all.map(|(operation, judged)| operator(input, operation, judged));
+    let all = input.profile.operations().iter().zip(input.evaluations);
+    let all = all.map(|(operation, evaluation)| operator(input, operation, evaluation));
     all.collect()
 }
 
-fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
+fn operator(input: &Input, operation: &Operation, evaluation: &Evaluation) -> Operator {
     let full = input.profile.trace.strings.get(operation.key.name);
     let name = full.strip_prefix("aten::").unwrap_or("");
     let name = name.strip_suffix('_').unwrap_or(name);
@@ -85,7 +85,7 @@ fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
         _ => StepRole::Other,
     };
     let compute_us = || {
-        let (work, gpu) = (judged.work?, input.gpu()?);
+        let (work, gpu) = (evaluation.work?, input.gpu()?);
         let peak = |spec| peak_tflops(spec, gpu, input.options.basis);
         let peak = work.compute.and_then(peak);
         Some(peak.map_or(0.0, |(tflops, _)| work.flops / tflops / 1e6))

@@ -1,6 +1,6 @@
 //! Advice about changing the model's GEMMs, and what tiles show.
 
-use super::Seen;
+use super::Observed;
 use crate::assess::waterfall::{Cause, Detail, Fact};
 use crate::findings::narrower::{
     has_sparsity, is_in_32_bits, less_arithmetic, narrower_cache, narrower_types, narrower_weights,
@@ -16,11 +16,11 @@ const IDLE_SHARE: f64 = 0.2;
 /// Padding from this factor on is named in the title of a finding.
 const WORTH_A_TITLE: f64 = 1.1;
 
-pub(super) fn less_work(group: &Group<Seen<'static>>) -> String {
+pub(super) fn less_work(group: &Group<Observed<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
     // Sparsity only works for the types that sparse matrix units support, and activations are rarely sparse.
-    let is_batched = group.is_mostly(Seen::is_batched);
+    let is_batched = group.is_mostly(Observed::is_batched);
     if has_sparsity(input, rows) && !is_batched && !is_in_32_bits(input, rows) {
         means.push("sparsity where weights are sparse".to_owned());
     }
@@ -47,10 +47,10 @@ pub(super) fn less_work(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-pub(super) fn fewer_bytes(group: &Group<Seen<'static>>) -> String {
+pub(super) fn fewer_bytes(group: &Group<Observed<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let writes_most = group.first().sizes.is_some_and(GemmSizes::writes_most);
-    if group.is_mostly(Seen::is_batched) {
+    if group.is_mostly(Observed::is_batched) {
         // Each entry of a batch has a matrix of its own, so there are no shared weights.
         let narrower = narrower_types(input, rows).filter(|_| !writes_most);
         let narrower = narrower.map_or(String::new(), |types| {
@@ -95,8 +95,8 @@ pub(super) fn weights_in(input: &Input, rows: &[&Row]) -> String {
 }
 
 /// Advice for GEMMs far longer than wide: what their short side consists of.
-pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
-    let is_short_of_rows = seen.sizes.is_some_and(|sizes| sizes.m < sizes.n);
+pub(super) fn wider(input: &Input, observed: &Observed, rows: &[&Row]) -> String {
+    let is_short_of_rows = observed.sizes.is_some_and(|sizes| sizes.m < sizes.n);
     if !is_short_of_rows {
         return "join it with GEMMs of the same input (fused projections), so that the short side grows".to_owned();
     }
@@ -109,8 +109,8 @@ pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
 }
 
 /// "N = 30 522" for all sizes, or the pitch of rows.
-pub(super) fn odd_dimensions(seen: &Seen) -> String {
-    let each = seen.odd.iter().map(|odd| {
+pub(super) fn odd_dimensions(observed: &Observed) -> String {
+    let each = observed.odd.iter().map(|odd| {
         let elements = format::count(odd.elements);
         match odd.is_apart {
             true => format!("Row stride of {} = {elements}", odd.of),
@@ -120,9 +120,9 @@ pub(super) fn odd_dimensions(seen: &Seen) -> String {
     each.collect::<Vec<String>>().join(", ")
 }
 
-pub(super) fn alignment(seen: &Seen) -> String {
+pub(super) fn alignment(observed: &Observed) -> String {
     let (apart, odd): (Vec<&OddPitch>, Vec<&OddPitch>) =
-        seen.odd.iter().partition(|odd| odd.is_apart);
+        observed.odd.iter().partition(|odd| odd.is_apart);
     let mut means = Vec::new();
     if let Some(first) = odd.first() {
         let each = odd.iter().map(|odd| {
@@ -131,7 +131,7 @@ pub(super) fn alignment(seen: &Seen) -> String {
             format!("{} ({now}) to {next}", odd.of)
         });
         let each = each.collect::<Vec<String>>().join(" and ");
-        let meaning = match seen.is_batched() {
+        let meaning = match observed.is_batched() {
             true => {
                 "in attention that is the sequence length, which can be padded or packed, and a fused attention kernel needs neither"
             }
@@ -152,8 +152,8 @@ pub(super) fn alignment(seen: &Seen) -> String {
 }
 
 /// "153 tiles on 304 compute units", for the longest row.
-pub(super) fn tiles_on_units(seen: &Seen) -> String {
-    let Some((workgroups, units, are_tiles)) = workgroups_on_units(seen) else {
+pub(super) fn tiles_on_units(observed: &Observed) -> String {
+    let Some((workgroups, units, are_tiles)) = workgroups_on_units(observed) else {
         return "Partly filled waves of tiles".to_owned();
     };
     let what = if are_tiles { "tile" } else { "workgroup" };
@@ -164,18 +164,20 @@ pub(super) fn tiles_on_units(seen: &Seen) -> String {
 }
 
 /// Whether it is the gradient of a weight, whose K is the number of tokens: in the backward pass, and longest along K.
-fn sums_over_tokens(input: &Input, seen: &Seen) -> bool {
+fn sums_over_tokens(input: &Input, observed: &Observed) -> bool {
     let is_long = |sizes: GemmSizes| sizes.k > sizes.m && sizes.k > sizes.n;
     let mut passes = Passes::new(input.profile);
-    let mut calls = input.operation(seen.row.operation).calls.iter();
-    seen.sizes.is_some_and(is_long) && calls.all(|call| passes.is_backward(call.event))
+    let mut calls = input.operation(observed.row.operation).calls.iter();
+    observed.sizes.is_some_and(is_long) && calls.all(|call| passes.is_backward(call.event))
 }
 
 /// Workgroups, compute units, and whether each workgroup is a tile.
-fn workgroups_on_units(seen: &Seen) -> Option<(u64, u32, bool)> {
-    let step = seen.step(Cause::WaveQuantization).map(|step| step.detail);
+fn workgroups_on_units(observed: &Observed) -> Option<(u64, u32, bool)> {
+    let step = observed
+        .step(Cause::WaveQuantization)
+        .map(|step| step.detail);
     let few = || {
-        let (workgroups, units) = seen.few_workgroups()?;
+        let (workgroups, units) = observed.few_workgroups()?;
         Some((workgroups, units, false))
     };
     match step {
@@ -189,12 +191,12 @@ fn workgroups_on_units(seen: &Seen) -> Option<(u64, u32, bool)> {
 }
 
 /// What gives the compute units more to do, or the last wave.
-pub(super) fn more_tiles(input: &Input, seen: &Seen) -> String {
-    if sums_over_tokens(input, seen) {
+pub(super) fn more_tiles(input: &Input, observed: &Observed) -> String {
+    if sums_over_tokens(input, observed) {
         return "nothing to gain in the model: it is the gradient of a weight, and a larger batch only makes K longer".to_owned();
     }
     let last_wave = || {
-        let (workgroups, units, are_tiles) = workgroups_on_units(seen)?;
+        let (workgroups, units, are_tiles) = workgroups_on_units(observed)?;
         let units = u64::from(units);
         let waves = workgroups.div_ceil(units.max(1));
         let rest = workgroups.checked_sub(waves.checked_sub(1)?.checked_mul(units)?)?;
@@ -212,8 +214,11 @@ pub(super) fn more_tiles(input: &Input, seen: &Seen) -> String {
 }
 
 /// How to use more of the compute units: a split along K is only suggested if K is long enough.
-pub(super) fn fill_units(seen: &Seen) -> &'static str {
-    let mut facts = seen.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+pub(super) fn fill_units(observed: &Observed) -> &'static str {
+    let mut facts = observed
+        .waterfall
+        .iter()
+        .flat_map(|waterfall| &waterfall.facts);
     match facts.any(|fact| matches!(fact, Fact::FewKSteps { .. })) {
         true => "smaller tiles use more of the compute units; K is too short to be split",
         false => "smaller tiles, split-K or stream-K use more of the compute units",
@@ -222,8 +227,11 @@ pub(super) fn fill_units(seen: &Seen) -> &'static str {
 
 /// "8×8 results in 64×112 tiles" for the longest row if that takes time; otherwise "Tiny batched GEMMs of 16×16×64", or
 /// "Padded tiles".
-pub(super) fn padded(seen: &Seen) -> String {
-    let steps = seen.waterfall.iter().flat_map(|waterfall| &waterfall.steps);
+pub(super) fn padded(observed: &Observed) -> String {
+    let steps = observed
+        .waterfall
+        .iter()
+        .flat_map(|waterfall| &waterfall.steps);
     let mut padded = steps.filter(|step| step.factor >= WORTH_A_TITLE && step.ns > 0);
     let says = padded.find_map(|step| match step.detail {
         Detail::Tile {
@@ -237,8 +245,8 @@ pub(super) fn padded(seen: &Seen) -> String {
         } => Some(format!("{dimension} = {size} computed as {padded}")),
         _ => None,
     });
-    says.unwrap_or_else(|| match seen.is_batched() {
-        true => seen.sizes.map_or(
+    says.unwrap_or_else(|| match observed.is_batched() {
+        true => observed.sizes.map_or(
             "Tiny batched GEMMs".to_owned(),
             |GemmSizes { m, n, k, .. }| format!("Tiny batched GEMMs of {m}×{n}×{k}"),
         ),
@@ -247,8 +255,8 @@ pub(super) fn padded(seen: &Seen) -> String {
 }
 
 /// Sentences about the tiles of the longest row, and about its split along K.
-pub(super) fn tile_sentences(input: &Input, seen: &Seen) -> Vec<String> {
-    let (kernels, n_units) = (&seen.kernels, input.n_units());
+pub(super) fn tile_sentences(input: &Input, observed: &Observed) -> Vec<String> {
+    let (kernels, n_units) = (&observed.kernels, input.n_units());
     let mut sentences = Vec::new();
     if let (Some(n), Some((m_tile, n_tile)), Some(n_units)) =
         (kernels.n_tiles, kernels.tile, n_units)

@@ -30,7 +30,7 @@ const LAYOUT_SHARE: f64 = 0.05;
 /// A tile with at most this many results reads each operand often.
 const SMALL_TILE: u64 = 64 * 64;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     operation: &'a Operation,
     sizes: Option<GemmSizes>,
@@ -54,7 +54,7 @@ struct Seen<'a> {
     is_of_expert: bool,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     fn is_batched(&self) -> bool {
         self.sizes.is_some_and(GemmSizes::is_batched)
     }
@@ -152,30 +152,36 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .profile
         .once(|| KernelsOfGemms(vec![OnceLock::new(); input.profile.operations().len()]));
     let look = |row| look(input, row, &known, among_narrow);
-    let mut seen: Vec<Seen> = rows.iter().map(look).collect();
-    mark_one_input(input, &mut seen);
+    let mut observed: Vec<Observed> = rows.iter().map(look).collect();
+    mark_one_input(input, &mut observed);
     let of_experts = experts::of_experts(input);
-    for one in &mut seen {
+    for one in &mut observed {
         one.is_of_expert = of_experts.contains(&one.row.operation);
     }
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = rule::class_of(input, rules::RULES, seen);
+    for (row, observed) in outcome.rows.iter_mut().zip(&observed) {
+        row.class = rule::class_of(input, rules::RULES, observed);
         // Without sizes it is unknown whether they are regular.
-        if row.class.is_empty() && seen.sizes.is_some() {
+        if row.class.is_empty() && observed.sizes.is_some() {
             row.class = "regular".to_owned();
         }
     }
-    facts(input, outcome, &seen);
-    let (candidates, others): (Vec<&Seen>, Vec<&Seen>) = seen
+    facts(input, outcome, &observed);
+    let (candidates, others): (Vec<&Observed>, Vec<&Observed>) = observed
         .iter()
-        .partition(|seen| is_candidate(input, seen, &gate));
-    let is_short = |seen: &&Seen| is_launch_scale(input, seen.row) && !seen.row.is_anomaly;
+        .partition(|observed| is_candidate(input, observed, &gate));
+    let is_short =
+        |observed: &&Observed| is_launch_scale(input, observed.row) && !observed.row.is_anomaly;
     let short = others.iter().copied().filter(is_short).collect();
     let prepared = quantization::prepared(input);
     outcome.findings = [
         rule::find(input, quantization::RULES, prepared.iter().collect()),
         rule::find(input, rules::RULES, candidates),
-        unmodelled(input, others.iter().map(|seen| seen.row), &gate, "GEMM"),
+        unmodelled(
+            input,
+            others.iter().map(|observed| observed.row),
+            &gate,
+            "GEMM",
+        ),
         rule::find(input, rules::SHORT, short),
     ]
     .concat();
@@ -186,10 +192,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     }
 }
 
-fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
-    let row = seen.row;
+fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
+    let row = observed.row;
     // Empty GEMMs, as for a MoE expert without tokens, have nothing to save.
-    let mut operands = seen.operation.tensors(input.profile).into_iter();
+    let mut operands = observed.operation.tensors(input.profile).into_iter();
     if operands.any(|operand| operand.shape.contains(&0))
         || is_launch_scale(input, row)
         || missing_units(input, row).is_some()
@@ -197,28 +203,28 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
         return false;
     }
     // These are rated together, because each is small.
-    if seen.is_of_one_input {
+    if observed.is_of_one_input {
         return !row.is_anomaly;
     }
-    if seen.is_of_expert && gate.is_slow(row) {
+    if observed.is_of_expert && gate.is_slow(row) {
         return true;
     }
     // What has a certain cause, measured or not, requires no large gap to the roofline, and neither does another type.
-    let needs_no_gap = seen.changes_layout()
-        || seen.is_wide
-        || seen.cause.is_some()
-        || seen.is_of_older_generation();
+    let needs_no_gap = observed.changes_layout()
+        || observed.is_wide
+        || observed.cause.is_some()
+        || observed.is_of_older_generation();
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
             && match row.efficiency_percent {
                 Some(_) => needs_no_gap && !row.is_anomaly,
-                None => rules::is_odd(input, seen),
+                None => rules::is_odd(input, observed),
             }
 }
 
 /// Whether most of the time of GEMMs with a model is spent in types of 16 bits or fewer.
 fn are_narrow(input: &Input, rows: &[Row]) -> bool {
-    let spec = |row: &Row| input.judged(row.operation).work?.compute;
+    let spec = |row: &Row| input.evaluation(row.operation).work?.compute;
     let modelled = rows
         .iter()
         .filter_map(|row| Some((spec(row)?, row.time_ns)));
@@ -235,9 +241,9 @@ fn look<'a>(
     row: &'a Row,
     known: &KernelsOfGemms,
     among_narrow: bool,
-) -> Seen<'a> {
+) -> Observed<'a> {
     let operation = input.operation(row.operation);
-    let work = input.judged(row.operation).work;
+    let work = input.evaluation(row.operation).work;
     let spec = work.and_then(|work| work.compute);
     let sizes = GemmSizes::of(input.profile, operation);
     let kernels = || GemmKernels::of(input.profile, operation, sizes);
@@ -263,7 +269,7 @@ fn look<'a>(
     let cause = cause_of(input, row, of_low)
         .filter(|cause| *cause != Cause::Helpers || is_low || !is_cheap_split(input, row));
     let aligned = sizes.zip(spec).filter(|_| !is_outer);
-    Seen {
+    Observed {
         row,
         operation,
         sizes,
@@ -302,19 +308,19 @@ const LEAST_PER_STEP: u64 = 4;
 
 /// Marks GEMMs with one row among GEMMs with many: where a step has many tokens, a single row is not a token but an
 /// input shared by all layers, such as the time step of a diffusion pipeline.
-fn mark_one_input(input: &Input, seen: &mut [Seen]) {
+fn mark_one_input(input: &Input, observed: &mut [Observed]) {
     let Some(serving) = input.profile.serving() else {
         return;
     };
     let parts = serving.stages.iter().map(|stage| stage.parts.len());
     let n_steps = parts.max().unwrap_or(0).max(1) as u64;
     // For a matrix, how many rows are multiplied by it.
-    let rows = |seen: &Seen| {
-        let sizes = seen.sizes.filter(|sizes| sizes.batch == 1)?;
+    let rows = |observed: &Observed| {
+        let sizes = observed.sizes.filter(|sizes| sizes.batch == 1)?;
         let weights = (sizes.m.max(sizes.n), sizes.k);
         Some((sizes.m.min(sizes.n), weights))
     };
-    let known: Vec<(u64, (u64, u64), i64)> = seen
+    let known: Vec<(u64, (u64, u64), i64)> = observed
         .iter()
         .filter_map(|one| rows(one).map(|(rows, weights)| (rows, weights, one.row.time_ns)))
         .collect();
@@ -325,7 +331,7 @@ fn mark_one_input(input: &Input, seen: &mut [Seen]) {
     if ns(&|rows| rows > 1) < ns(&|rows| rows == 1) {
         return;
     }
-    for one in seen {
+    for one in observed {
         let Some((1, weights)) = rows(one) else {
             continue;
         };
@@ -350,18 +356,19 @@ fn is_narrow(spec: ComputeSpec) -> bool {
     spec.unit == Unit::Matrix && matches!(spec.precision, Fp8 | Fp4 | Int8)
 }
 
-fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let time = |ns: fn(&Seen) -> i64| Value::Ns(sum(seen.iter().map(ns)));
-    let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
+fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
+    let time = |ns: fn(&Observed) -> i64| Value::Ns(sum(observed.iter().map(ns)));
+    let has_no_model =
+        |observed: &Observed| input.evaluation(observed.row.operation).work.is_none();
     #[rustfmt::skip]
-    outcome.counts(seen, &[
-        ("quantized_count", "Quantized GEMMs", &|seen| seen.is_quantized),
+    outcome.counts(observed, &[
+        ("quantized_count", "Quantized GEMMs", &|observed| observed.is_quantized),
         ("missing_perf_model_count", "GEMMs without a perf model", &has_no_model),
     ]);
     #[rustfmt::skip]
     outcome.facts([
-        ("split_k_reduce", "Split-K reduction", time(|seen| seen.kernels.split_ns)),
-        ("layout_change", "Layout changes inside GEMMs", time(|seen| seen.kernels.layout_ns)),
+        ("split_k_reduce", "Split-K reduction", time(|observed| observed.kernels.split_ns)),
+        ("layout_change", "Layout changes inside GEMMs", time(|observed| observed.kernels.layout_ns)),
         ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ]);

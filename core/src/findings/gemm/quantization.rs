@@ -150,7 +150,7 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
 fn part(input: &Input, at: usize, operation: &Operation) -> Part {
     let full = input.profile.trace.strings.get(operation.key.name);
     let is_narrow_gemm = || {
-        let work = input.judged(at).work.and_then(|work| work.compute);
+        let work = input.evaluation(at).work.and_then(|work| work.compute);
         work.is_some_and(is_narrow)
     };
     match operation.family {
@@ -270,7 +270,7 @@ impl Prepared {
 
 /// How many times as long a GEMM takes in 16 bits: by the rates of the matrix units or by the bytes, whichever is more.
 fn times_in_16_bits(input: &Input, at: usize) -> Option<f64> {
-    let spec = input.judged(at).work?.compute?;
+    let spec = input.evaluation(at).work?.compute?;
     let own = input
         .gpu()?
         .matrix_rate(spec.precision, input.options.basis)?;
@@ -287,16 +287,16 @@ impl Subject for Prepared {
     type Of<'a> = Prepared;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let (input, seen) = (group.input, group.first());
-        let impact = Impact::at_most(seen.saved_ns());
+        let (input, observed) = (group.input, group.first());
+        let impact = Impact::at_most(observed.saved_ns());
         let middle = |ns: i64| {
-            let share = impact.mid_ns as f64 / seen.preparation_ns.max(1) as f64;
+            let share = impact.mid_ns as f64 / observed.preparation_ns.max(1) as f64;
             (ns as f64 * share).round() as i64
         };
-        let prepares = seen.savings.iter().map(|(at, _)| *at);
-        let operations = prepares.chain(seen.gemms.iter().copied()).collect();
-        let time_ns = seen.preparation_ns.saturating_add(seen.gemm_ns);
-        let savings = seen.savings.iter().map(|(at, ns)| (*at, middle(*ns)));
+        let prepares = observed.savings.iter().map(|(at, _)| *at);
+        let operations = prepares.chain(observed.gemms.iter().copied()).collect();
+        let time_ns = observed.preparation_ns.saturating_add(observed.gemm_ns);
+        let savings = observed.savings.iter().map(|(at, ns)| (*at, middle(*ns)));
         Some(Evidence {
             impact: Some(impact),
             savings: savings.collect(),
@@ -305,29 +305,32 @@ impl Subject for Prepared {
     }
 
     fn words(group: &Group<Self>) -> Words {
-        let (input, seen) = (group.input, group.first());
-        let longest = seen.gemms.first().map(|at| input.operation(*at));
+        let (input, observed) = (group.input, group.first());
+        let longest = observed.gemms.first().map(|at| input.operation(*at));
         let subject = longest.map(|one| match shapes(input, one) {
             shapes if shapes.is_empty() => format!("`{}`", short_name(input, one)),
             shapes => format!("`{}` ({shapes})", short_name(input, one)),
         });
-        let prepares = seen.savings.iter().max_by_key(|(_, ns)| *ns);
+        let prepares = observed.savings.iter().max_by_key(|(_, ns)| *ns);
         let prepares = prepares.map(|(at, _)| short_name(input, input.operation(*at)));
         let wide = matrix_rate_16_bit(input).map_or("16 bits", |(precision, _)| match precision {
             Precision::Fp16 => "FP16",
             _ => "BF16",
         });
         vec![
-            ("preparation", time_and_share(seen.preparation_ns, input)),
-            ("gemm_time", format::time_ns(seen.gemm_ns)),
-            ("gemms", format::counted(seen.n_gemms, "GEMM")),
-            ("kernels", format::counted(seen.n_kernels, "kernel")),
+            (
+                "preparation",
+                time_and_share(observed.preparation_ns, input),
+            ),
+            ("gemm_time", format::time_ns(observed.gemm_ns)),
+            ("gemms", format::counted(observed.n_gemms, "GEMM")),
+            ("kernels", format::counted(observed.n_kernels, "kernel")),
             ("longest", subject.unwrap_or_default()),
             ("prepares", prepares.unwrap_or_default()),
             ("wide", wide.to_owned()),
-            ("wide_time", format::time_ns(seen.wide_ns)),
-            ("saved", format::time_ns(seen.saved_ns())),
-            holds("compiled", seen.is_compiled(input)),
+            ("wide_time", format::time_ns(observed.wide_ns)),
+            ("saved", format::time_ns(observed.saved_ns())),
+            holds("compiled", observed.is_compiled(input)),
         ]
     }
 }
@@ -336,7 +339,7 @@ pub(super) const RULES: &[Rule<Prepared>] = &[
     Rule {
         key: "dequantized_weights",
         when: "an operation that dequantizes runs directly before GEMMs, and takes longer than these",
-        applies: |_, seen| seen.kind == Kind::Widening,
+        applies: |_, observed| observed.kind == Kind::Widening,
         title: "Dequantizing weights takes longer than their GEMMs",
         issue: "{kernels} dequantize operands of {gemms} directly before them (`{prepares}`): {preparation}, for GEMMs of {gemm_time} (the longest: {longest}).",
         model: "use GEMM kernels that dequantize weights as they read them (Marlin, `aten::_weight_int4pack_mm`), or dequantize once and keep the weights in {wide}, where memory suffices; more tokens per call spread the cost over more work.",
@@ -349,7 +352,7 @@ pub(super) const RULES: &[Rule<Prepared>] = &[
     Rule {
         key: "quantized_operands",
         when: "quantizing the operands of GEMMs of 8 bits or fewer takes longer than these GEMMs, and than 16 bits would cost",
-        applies: |_, seen| seen.kind == Kind::Quantizing && seen.saved_ns() > 0,
+        applies: |_, observed| observed.kind == Kind::Quantizing && observed.saved_ns() > 0,
         title: "Quantizing operands takes longer than their GEMMs",
         issue: "{kernels} quantize the operands of {gemms} directly before them: {preparation}, for GEMMs of {gemm_time} (the longest: {longest}), which would take about {wide_time} in {wide}.",
         model: "{compiled?let the compiler merge it with what precedes it (norm, activation), in one compiled region without a graph break between them, or use scales that are known ahead, so that no pass looks for the largest value|compile the module (`torch.compile`), so that scaling, clamping and casting are one kernel}; quantize weights that do not change once, not in each call; where neither is possible, keep these GEMMs in {wide}.",

@@ -4,7 +4,7 @@ use super::advice::{
     alignment, fewer_bytes, fill_units, in_cache, less_work, more_tiles, odd_dimensions, padded,
     tile_sentences, tiles_on_units, weights_in, wider,
 };
-use super::{Seen, is_tiny};
+use super::{Observed, is_tiny};
 use crate::assess::waterfall::Cause;
 use crate::findings::compute::{beyond_roofline_ns, impact_of_gap, impact_of_steps, least_ns};
 use crate::findings::finding::Impact;
@@ -19,10 +19,10 @@ use crate::names::gemm::packed_bits;
 use crate::profile::gemm::GemmSizes;
 use crate::profile::measured::MeasuredOperations;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn words(group: &Group<Self>) -> Words {
         let is_split = group.first().kernels.is_split;
@@ -41,12 +41,12 @@ impl Subject for Seen<'static> {
     }
 }
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "calls_differ",
         class: "calls differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
-        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        applies: |_, observed| matches!(observed.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some calls take far longer than others",
         model: slow_calls::advice!("warm up before recording"),
         kernel: "nothing to tune: other calls of the same kernel are faster.",
@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "gemm_per_expert",
         when: "a loop over the experts of an MoE layer launches it for one of them, at a low % of roofline",
-        applies: |_, seen| seen.is_of_expert && seen.is_low,
+        applies: |_, observed| observed.is_of_expert && observed.is_low,
         gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         ..PER_EXPERT
     },
@@ -66,9 +66,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "tiny_batched",
         class: "tiny batched",
         when: "very many matrices are multiplied, and two of M, N and K are small",
-        applies: |input, seen| {
+        applies: |input, observed| {
             let is_tiny = |sizes| is_tiny(sizes, &input.options.thresholds);
-            !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_tiny)
+            !is_gemv(observed) && !is_outer(observed) && observed.sizes.is_some_and(is_tiny)
         },
         title: "{padded}",
         issue: "{subject} multiplies many tiny matrices: {time}{at}.",
@@ -81,7 +81,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "gemv_of_one_input",
         class: "matrix × vector of one input",
         when: "M or N is 1 in each layer of a step that has many tokens",
-        applies: |_, seen| seen.is_of_one_input,
+        applies: |_, observed| observed.is_of_one_input,
         gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         title: "GEMV with the same input in each layer",
         issue: "{subject} multiplies one row by a matrix of each layer, {calls} in all, while the other GEMMs have many rows: {time}{at}.",
@@ -97,13 +97,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "gemv",
         class: "matrix × vector",
         when: "M or N is 1",
-        applies: |_, seen| is_gemv(seen),
+        applies: |_, observed| is_gemv(observed),
         title: "Matrix-vector multiplications (GEMV)",
         issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so the matrix is read for a single vector}: {time}{at}.",
         model: "{advice}: reading the operands is what takes the time.",
         kernel: "a matrix-vector kernel should come close to the memory bandwidth; compare it with the best element-wise operation of this trace.",
         words: |group| {
-            let is_batched = group.is_mostly(Seen::is_batched);
+            let is_batched = group.is_mostly(Observed::is_batched);
             let advice = if is_batched { in_cache } else { weights_in };
             vec![
                 holds("batched", is_batched),
@@ -116,7 +116,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "outer_product",
         class: "outer product",
         when: "K is 1",
-        applies: |_, seen| is_outer(seen),
+        applies: |_, observed| is_outer(observed),
         title: "Outer products",
         issue: "{subject} multiplies a column by a row, and does little but write the result: {time}{at}.",
         model: "write it as a multiplication with broadcasting, fused with what follows (`torch.compile`), or compute it once and keep it (position tables).",
@@ -127,27 +127,30 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "layout_change_inside",
         class: "layout change inside",
         when: "it runs kernels that change the layout of its operands",
-        applies: |_, seen| seen.changes_layout(),
+        applies: |_, observed| observed.changes_layout(),
         title: "Layout changes inside GEMMs",
         issue: "{subject} spends {layout} of its {total} in kernels that change the layout of its operands.",
         model: "keep the operand in the layout that the GEMM kernel takes (make it contiguous once, where it is created).",
         kernel: "a GEMM kernel that reads this layout makes the copy unnecessary.",
         words: |group| {
-            let layout_ns = group.sum(|seen| seen.kernels.layout_ns);
+            let layout_ns = group.sum(|observed| observed.kernels.layout_ns);
             vec![
                 ("layout", format::time_ns(layout_ns)),
                 ("total", format::time_ns(group.time_ns())),
             ]
         },
-        saves: Saves::Measured(|_, seen| seen.kernels.layout_ns),
+        saves: Saves::Measured(|_, observed| observed.kernels.layout_ns),
         ..Rule::BASE
     },
     Rule {
         key: "few_output_tiles",
         class: "partly filled GPU",
         when: "most of its gap is that its workgroups do not fill the compute units, or they are few and nothing else explains it",
-        applies: |_, seen| match seen.cause {
-            None => seen.is_short_of_workgroups() && (seen.odd.is_empty() || seen.is_nearly_idle()),
+        applies: |_, observed| match observed.cause {
+            None => {
+                observed.is_short_of_workgroups()
+                    && (observed.odd.is_empty() || observed.is_nearly_idle())
+            }
             Some(cause) => cause == Cause::WaveQuantization,
         },
         title: "{tiles}",
@@ -161,16 +164,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("kernel", fill_units(first).to_owned()),
             ]
         },
-        saves: Saves::Each(|_, seen| of_full_units(seen)),
+        saves: Saves::Each(|_, observed| of_full_units(observed)),
         ..Rule::BASE
     },
     Rule {
         key: "tile_padding",
         class: "padded tiles",
         when: "most of its gap is that its tiles reach beyond the result",
-        applies: |_, seen| {
+        applies: |_, observed| {
             matches!(
-                seen.cause,
+                observed.cause,
                 Some(Cause::TilePadding | Cause::PaddedDimension)
             )
         },
@@ -183,12 +186,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "most of its gap is the reductions of a split along K",
-        applies: |input, seen| seen.cause == Some(Cause::Helpers) && is_of_split(input, seen),
+        applies: |input, observed| {
+            observed.cause == Some(Cause::Helpers) && is_of_split(input, observed)
+        },
         title: "Split-K reductions beside GEMMs",
         model: "give the GEMM more output tiles, so that it needs fewer splits along K: fuse projections of the same input, and batch weight gradients of equal shapes; let `torch.compile(mode=\"max-autotune\")` try kernels with other splits.",
         kernel: "fewer splits along K, a stream-K kernel, or parts that are added up in the result itself instead of a workspace make the reduction shorter or unnecessary.",
         // Fewer splits leave more of the GPU without work.
-        saves: Saves::AtMost(|_, seen| Some(seen.waterfall.as_ref()?.ns(Cause::Helpers))),
+        saves: Saves::AtMost(|_, observed| Some(observed.waterfall.as_ref()?.ns(Cause::Helpers))),
         ..HELPERS
     },
     HELPERS,
@@ -197,9 +202,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         class: "FP32",
         when: "it runs in FP32, TF32 or FP64 where most GEMMs are narrower, or where 16 bits save time and the memory is not what it waits for",
         // Far from what the memory allows in its own type, it is slow for another reason.
-        applies: |_, seen| {
-            let is_short_of_memory = seen.row.bound == Some(Bound::Memory);
-            seen.is_wide && (seen.among_narrow || !(seen.is_low && is_short_of_memory))
+        applies: |_, observed| {
+            let is_short_of_memory = observed.row.bound == Some(Bound::Memory);
+            observed.is_wide && (observed.among_narrow || !(observed.is_low && is_short_of_memory))
         },
         title: "GEMMs in {width}{among? among 16-bit ones}",
         issue: "{subject} runs in {width} {among?although most GEMMs of this trace are narrower|on a GPU with 16-bit matrix units}: {time}{at}.",
@@ -212,14 +217,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("instead", instead_of_32_bits(group.input, &group.rows)),
             ]
         },
-        saves: Saves::AtMost(|input, seen| won_by_16_bit(input, seen.row)),
+        saves: Saves::AtMost(|input, observed| won_by_16_bit(input, observed.row)),
         ..Rule::BASE
     },
     Rule {
         key: "slower_unit",
         class: "vector units",
         when: "its kernel runs on vector units although the matrix units take its type",
-        applies: |_, seen| seen.cause == Some(Cause::SlowerUnit),
+        applies: |_, observed| observed.cause == Some(Cause::SlowerUnit),
         title: "GEMMs on vector units",
         model: "{narrower?{narrower}|sizes and row strides that are multiples of 16 bytes let the library select a kernel for matrix units}.",
         kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
@@ -237,7 +242,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "misaligned",
         class: "misaligned",
         when: "a dimension along memory is not 16-byte aligned",
-        applies: |_, seen| !seen.odd.is_empty(),
+        applies: |_, observed| !observed.odd.is_empty(),
         title: "{odd}: not 16-byte aligned",
         model: "{alignment}.",
         kernel: "check which kernel is chosen for the padded size; an aligned one is often several times faster.",
@@ -253,7 +258,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "old_generation",
         class: "older kernel",
         when: "it is compute-bound, and its kernel was built for an older generation of GPUs",
-        applies: |_, seen| seen.is_of_older_generation(),
+        applies: |_, observed| observed.is_of_older_generation(),
         title: "Kernels built for {built}, on {gpu}",
         model: "update the framework and its GPU libraries, and let them tune for these sizes ({tuning}).",
         kernel: "a kernel built for an older generation does not use the newer matrix instructions of this GPU: check why the library selects no kernel built for it (type, layout, alignment, version).",
@@ -294,7 +299,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "few_k_steps",
         class: "short K",
         when: "its sums over K take the kernel at most four steps",
-        applies: |_, seen| seen.few_k_steps().is_some(),
+        applies: |_, observed| observed.few_k_steps().is_some(),
         title: "K = {k}: too small for its kernel",
         model: "fuse it with what precedes or follows it, or join GEMMs so that K grows.",
         kernel: "a kernel with a short prologue and epilogue suits a K this small; split-K makes it slower.",
@@ -308,7 +313,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "small_tiles",
         class: "small tiles",
         when: "its tiles are so small that they read the operands faster than the memory could",
-        applies: |_, seen| seen.small_tile().is_some(),
+        applies: |_, observed| observed.small_tile().is_some(),
         title: "{tile} tiles read the operands too often",
         model: "let the library choose its kernel again for these sizes ({tuning}).",
         kernel: "larger tiles read each operand fewer times.",
@@ -325,7 +330,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: QUANTIZED,
         class: "quantized",
         when: "it computes in FP8, INT8 or narrower types",
-        applies: |_, seen| seen.is_quantized,
+        applies: |_, observed| observed.is_quantized,
         title: "Quantized GEMMs at a low % of roofline",
         issue: "{subject} is quantized: {time}{at}.",
         model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; weight quantization is the right choice for a memory-bound GEMM|{weight_only?weights of fewer bits only save reading, which is not what takes the time with this many rows: dequantize them once and use a 16-bit GEMM{narrower}|check that quantization pays at this size: its scheme and its scales cost time of their own}}.",
@@ -347,7 +352,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "compute_bound_gap",
         when: "it is compute-bound and of no rule above",
-        applies: |_, seen| seen.row.bound == Some(Bound::Compute),
+        applies: |_, observed| observed.row.bound == Some(Bound::Compute),
         title: "Compute-bound GEMMs at a low % of roofline",
         model: "{advice}; let the library tune for these sizes ({tuning}).",
         kernel: "tune tile sizes{split? and split-K} for these shapes with the reproducer, and check that the library chose its best kernel.",
@@ -366,18 +371,18 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 /// GEMMs that are about as short as their launch: each remains a kernel, which has a minimum time.
-pub(super) const SHORT: &[Rule<Seen>] = &[
+pub(super) const SHORT: &[Rule<Observed>] = &[
     Rule {
         key: "short_gemm_per_expert",
         when: "GEMMs of single experts are about as short as their launch, and many",
-        applies: |_, seen| seen.is_of_expert,
+        applies: |_, observed| observed.is_of_expert,
         takes: SMALL.gate,
         ..PER_EXPERT
     },
     SMALL,
 ];
 
-const PER_EXPERT: Rule<Seen> = Rule {
+const PER_EXPERT: Rule<Observed> = Rule {
     title: "One GEMM after the other for each expert",
     issue: "{calls} of GEMMs multiply the tokens of one expert each, one after the other: {time}{at}.",
     model: "sort the tokens by expert once, and multiply all of them in one grouped GEMM for each projection (`torch._grouped_mm`) or with a fused MoE kernel; that also removes most launches, and the waits for the number of tokens of each expert.",
@@ -386,48 +391,48 @@ const PER_EXPERT: Rule<Seen> = Rule {
         "Tokens are gathered by an index before these GEMMs and their results scattered after them, several times in each layer.",
         "The estimate is the time of the GEMMs beyond their roofline. Idle time between their launches has findings of its own.",
     ],
-    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
+    saves: Saves::AtMost(|_, observed| beyond_roofline_ns(observed.row)),
     effect: Effect::FewerLaunches,
     ..Rule::BASE
 };
 
-const SMALL: Rule<Seen> = Rule {
+const SMALL: Rule<Observed> = Rule {
     key: "many_small_products",
     when: "many GEMMs are about as short as their launch",
     title: "Many short GEMMs",
     issue: "{calls} of GEMMs take {mean} each on average: {time}{at}.",
     model: "join GEMMs of one input (fused projections), batch those of equal sizes (`bmm`, a grouped GEMM), or give each more rows (larger batches).",
     words: |group| vec![("mean", format::time_ns(group.mean_ns(n_calls(&group.rows))))],
-    saves: Saves::AtMost(|_, seen| {
-        let least_ns = least_ns(seen.row);
-        beyond_roofline_ns(seen.row).map(|ns| ns.min(seen.row.time_ns - least_ns))
+    saves: Saves::AtMost(|_, observed| {
+        let least_ns = least_ns(observed.row);
+        beyond_roofline_ns(observed.row).map(|ns| ns.min(observed.row.time_ns - least_ns))
     }),
     effect: Effect::KernelTime,
     ..Rule::SMALL_KERNELS
 };
 
 /// Whether the kernels beside the one that multiplies are mostly the reductions of a split along K.
-fn is_of_split(input: &Input, seen: &Seen) -> bool {
+fn is_of_split(input: &Input, observed: &Observed) -> bool {
     let measured = MeasuredOperations::of(input.profile);
-    let measured = measured.get(input.profile, seen.row.operation);
+    let measured = measured.get(input.profile, observed.row.operation);
     let longest = measured.and_then(|measured| measured.helpers.first());
     longest.is_some_and(|helper| helper.kind == HelperKind::SplitSum)
 }
 
 /// Whether what runs beside a GEMM that adds to a tensor mostly copies that tensor.
-fn copies_summand(input: &Input, seen: &Seen) -> bool {
+fn copies_summand(input: &Input, observed: &Observed) -> bool {
     let measured = MeasuredOperations::of(input.profile);
-    let measured = measured.get(input.profile, seen.row.operation);
+    let measured = measured.get(input.profile, observed.row.operation);
     let longest = measured.and_then(|measured| measured.helpers.first());
-    let adds = seen.operation.short_name(input.profile).contains("add");
+    let adds = observed.operation.short_name(input.profile).contains("add");
     adds && longest.is_some_and(|helper| helper.kind == HelperKind::Copy)
 }
 
-const HELPERS: Rule<Seen> = Rule {
+const HELPERS: Rule<Observed> = Rule {
     key: "helper_kernels",
     class: "helper kernels",
     when: "most of its gap is kernels beside the one that multiplies",
-    applies: |_, seen| seen.cause == Some(Cause::Helpers),
+    applies: |_, observed| observed.cause == Some(Cause::Helpers),
     title: "Helper kernels beside GEMMs",
     model: "{summand?the summand is copied into the result before the GEMM adds to it: pass a bias as a contiguous vector (`torch.nn.functional.linear`), which the GEMM adds as it writes the result|keep operands in the layout and type that the kernel takes, and results where they are needed}.",
     kernel: "a kernel that fuses these steps, or needs no workspace, saves their time.",
@@ -437,8 +442,8 @@ const HELPERS: Rule<Seen> = Rule {
 };
 
 /// GEMMs without a pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Seen> = Rule {
-    by: |seen| seen.row.gap_bucket(),
+const GAP: Rule<Observed> = Rule {
+    by: |observed| observed.row.gap_bucket(),
     is_pattern: false,
     ..Rule::BASE
 };
@@ -450,50 +455,52 @@ const TUNING: &str =
     "`torch.compile` with `mode=\"max-autotune\"`, or on ROCm `PYTORCH_TUNABLEOP_ENABLED=1`";
 
 /// Whether a named rule applies. That weights are quantized does not count.
-pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
+pub(super) fn is_odd(input: &Input, observed: &Observed) -> bool {
     let mut named = RULES
         .iter()
         .filter(|rule| rule.is_pattern && rule.key != QUANTIZED);
-    named.any(|rule| (rule.applies)(input, seen))
+    named.any(|rule| (rule.applies)(input, observed))
 }
 
 /// What giving all compute units a workgroup saves: the steps that model it, whatever limits the operation. If there
 /// are none, because it is clearly memory-bound, up to the share of the units without a workgroup.
-fn of_full_units(seen: &Seen) -> Option<Impact> {
+fn of_full_units(observed: &Observed) -> Option<Impact> {
     let steps = impact_of_steps(
-        seen.waterfall.as_ref()?,
+        observed.waterfall.as_ref()?,
         &[Cause::TilePadding, Cause::WaveQuantization],
     );
     steps.or_else(|| {
-        let (workgroups, units) = seen.few_workgroups()?;
+        let (workgroups, units) = observed.few_workgroups()?;
         let idle = 1.0 - workgroups as f64 / f64::from(units);
-        let most_ns = (seen.row.time_ns as f64 * idle) as i64;
+        let most_ns = (observed.row.time_ns as f64 * idle) as i64;
         Some(Impact::at_most(
-            impact_of_gap(seen.row)?.within(most_ns).high_ns,
+            impact_of_gap(observed.row)?.within(most_ns).high_ns,
         ))
     })
 }
 
-fn is_gemv(seen: &Seen) -> bool {
-    seen.sizes.is_some_and(|sizes| sizes.m.min(sizes.n) == 1)
+fn is_gemv(observed: &Observed) -> bool {
+    observed
+        .sizes
+        .is_some_and(|sizes| sizes.m.min(sizes.n) == 1)
 }
 
-fn is_outer(seen: &Seen) -> bool {
-    !is_gemv(seen) && seen.sizes.is_some_and(|sizes| sizes.k == 1)
+fn is_outer(observed: &Observed) -> bool {
+    !is_gemv(observed) && observed.sizes.is_some_and(|sizes| sizes.k == 1)
 }
 
-fn is_skinny(input: &Input, seen: &Seen) -> bool {
+fn is_skinny(input: &Input, observed: &Observed) -> bool {
     let thresholds = &input.options.thresholds;
     let is_it = |sizes: GemmSizes| {
         let GemmSizes { m, n, .. } = sizes;
         let is_long = m.max(n) as f64 >= thresholds.gemm_skinny_ratio * m.min(n) as f64;
         is_long && !is_tiny(sizes, thresholds)
     };
-    !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_it)
+    !is_gemv(observed) && !is_outer(observed) && observed.sizes.is_some_and(is_it)
 }
 
 /// "`aten::bmm` (37 632 of 8×64×8)" for the longest row, and how many more.
-fn subject(group: &Group<Seen<'static>>) -> String {
+fn subject(group: &Group<Observed<'static>>) -> String {
     let first = group.first();
     let name = first.operation.short_name(group.input.profile);
     let name = format::middle_ellipsis(name, 60);
@@ -502,35 +509,36 @@ fn subject(group: &Group<Seen<'static>>) -> String {
         none if none.is_empty() => none,
         sizes => format!(" ({sizes})"),
     };
-    match group.seen.len() - 1 {
+    match group.observed.len() - 1 {
         0 => format!("`{name}`{sizes}"),
         n => format!("`{name}`{sizes}, with {n} more like it,"),
     }
 }
 
-fn sizes(group: &Group<Seen<'static>>) -> Table {
+fn sizes(group: &Group<Observed<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
-    let size = |seen: &Seen, of: fn(GemmSizes) -> u64| {
-        seen.sizes
+    let size = |observed: &Observed, of: fn(GemmSizes) -> u64| {
+        observed
+            .sizes
             .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
     };
-    let tile = |seen: &Seen| {
-        let tile = seen.kernels.tile;
+    let tile = |observed: &Observed| {
+        let tile = observed.kernels.tile;
         tile.map_or(Value::Empty, |(first, second)| {
             Value::Text(format!("{first}×{second}"))
         })
     };
     #[rustfmt::skip]
-    let columns: &[CellColumn<&Seen>] = &[
-        ("batch", "Batch", &|seen| size(seen, |sizes| sizes.batch)),
-        ("m", "M", &|seen| size(seen, |sizes| sizes.m)),
-        ("n", "N", &|seen| size(seen, |sizes| sizes.n)),
-        ("k", "K", &|seen| size(seen, |sizes| sizes.k)),
-        ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
-        ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
-        ("efficiency", "% roofline", &|seen| Value::percent(seen.row.efficiency_percent)),
-        ("tile", "Output tile", &|seen| tile(seen)),
+    let columns: &[CellColumn<&Observed>] = &[
+        ("batch", "Batch", &|observed| size(observed, |sizes| sizes.batch)),
+        ("m", "M", &|observed| size(observed, |sizes| sizes.m)),
+        ("n", "N", &|observed| size(observed, |sizes| sizes.n)),
+        ("k", "K", &|observed| size(observed, |sizes| sizes.k)),
+        ("calls", "Calls", &|observed| Value::Count(observed.row.n_calls)),
+        ("time", "Time", &|observed| Value::Ns(observed.row.time_ns)),
+        ("efficiency", "% roofline", &|observed| Value::percent(observed.row.efficiency_percent)),
+        ("tile", "Output tile", &|observed| tile(observed)),
     ];
-    let longest = group.seen.iter().copied().take(MAX_ROWS);
+    let longest = group.observed.iter().copied().take(MAX_ROWS);
     Table::of("products", "Sizes", longest, columns)
 }

@@ -1,6 +1,6 @@
 //! Memory that the allocator requests from the driver and returns while steps run.
 
-use super::{Kind, Seen};
+use super::{Issue, Kind};
 use crate::base::interval::{Coverage, Interval, busy};
 use crate::findings::prelude::*;
 use crate::profile::gaps::gaps;
@@ -12,7 +12,7 @@ use crate::profile::tuning::Tuning;
 const MOST_ROWS: usize = 10;
 
 /// Driver calls in steady steps; if no steps are marked, all of them, if the time they take is known.
-pub(super) fn seen(input: &Input, device: Option<&DeviceMemory>) -> Option<Seen> {
+pub(super) fn issue(input: &Input, device: Option<&DeviceMemory>) -> Option<Issue> {
     let profile = input.profile;
     let mut uses = driver_uses(profile).to_vec();
     // Workspaces of the candidates.
@@ -50,7 +50,7 @@ pub(super) fn seen(input: &Input, device: Option<&DeviceMemory>) -> Option<Seen>
         Some(bytes) => format::bytes(bytes),
         None => String::new(),
     };
-    Some(Seen {
+    Some(Issue {
         kind: Kind::Driver,
         priority: match n_retries > 0 {
             true => Priority::High,

@@ -1,12 +1,12 @@
 //! Operators that hold a large part of the peak, and those with large short-lived blocks.
 
 use super::levels::mib;
-use super::{Kind, Seen, tables};
+use super::{Issue, Kind, tables};
 use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::names::is_module;
 use crate::profile::Profile;
-use crate::profile::memory::{Block, DeviceMemory, asked_for_by, share};
+use crate::profile::memory::{Block, DeviceMemory, requester, share};
 use crate::trace::{Category, EventId, StringId};
 
 /// The usual remedy, where names identify the purpose of a block.
@@ -80,7 +80,7 @@ fn is_in_attention(profile: &Profile, call: EventId) -> bool {
 }
 
 /// Operators that hold a large part of the peak.
-pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Seen> {
+pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Issue> {
     let profile = input.profile;
     let least = input.options.thresholds.memory_holder_percent;
     let holders = device.peak_by_asking(profile).into_iter();
@@ -90,21 +90,21 @@ pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Seen> {
         if percent <= least {
             return None;
         }
-        let asking = asked_for_by(&profile.trace, &profile.tree, call);
+        let asking = requester(&profile.trace, &profile.tree, call);
         let remedy = Remedy::of(profile, asking);
-        let mut seen = Seen::new(Kind::Holder(remedy), device, holder.bytes);
-        seen.events = vec![asking];
-        seen.words.extend([
+        let mut issue = Issue::new(Kind::Holder(remedy), device, holder.bytes);
+        issue.events = vec![asking];
+        issue.words.extend([
             ("operator", quoted(profile, operator)),
             ("percent", format::percent(percent)),
             ("blocks", format::counted(holder.n_blocks, "block")),
             ("largest", format::bytes(holder.largest_bytes)),
         ]);
         let title = "Operators by what they hold at the peak";
-        seen.tables = vec![tables::operators(input, device, title, |one| {
+        issue.tables = vec![tables::operators(input, device, title, |one| {
             one.peak_bytes
         })];
-        Some(seen)
+        Some(issue)
     });
     large.collect()
 }
@@ -115,7 +115,7 @@ fn quoted(profile: &Profile, name: StringId) -> String {
 }
 
 /// Operators that repeatedly allocate large blocks and release them immediately.
-pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Seen> {
+pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Issue> {
     let (profile, thresholds) = (input.profile, &input.options.thresholds);
     let least_bytes = mib(thresholds.memory_churn_mib);
     let most_ns = thresholds.memory_churn_ms * 1e6;
@@ -126,7 +126,7 @@ pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Seen> {
     let mut by_operator: Map<StringId, (u64, Vec<Block>)> = Map::default();
     for block in device.blocks.iter().filter(is_brief) {
         let Some(call) = block.call else { continue };
-        let asking = asked_for_by(&profile.trace, &profile.tree, call);
+        let asking = requester(&profile.trace, &profile.tree, call);
         let of_it = by_operator
             .entry(profile.trace.events.name(asking))
             .or_default();
@@ -140,24 +140,24 @@ pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Seen> {
     if (bytes as f64) < device.peak.allocated as f64 * thresholds.memory_churn_ratio {
         return None;
     }
-    let mut seen = Seen::new(Kind::Churn, device, at_once(&blocks));
-    seen.priority = Priority::Low;
-    seen.events = blocks
+    let mut issue = Issue::new(Kind::Churn, device, at_once(&blocks));
+    issue.priority = Priority::Low;
+    issue.events = blocks
         .iter()
         .filter_map(|block| block.call)
         .take(1)
         .collect();
     let lives = blocks.iter().filter_map(|block| device.life_ns(block));
     let life = crate::base::stats::median_ns(lives.collect()).unwrap_or(0);
-    seen.words.extend([
+    issue.words.extend([
         ("operator", quoted(profile, operator)),
         ("blocks", format::counted(blocks.len() as u64, "block")),
         ("bytes", format::bytes(bytes)),
         ("life", format::time_ns(life)),
     ]);
     let title = "Operators by what they allocate";
-    seen.tables = vec![tables::operators(input, device, title, |one| one.bytes)];
-    Some(seen)
+    issue.tables = vec![tables::operators(input, device, title, |one| one.bytes)];
+    Some(issue)
 }
 
 /// The peak of some blocks: the most that is in use at the same time.

@@ -1,6 +1,6 @@
 //! How much memory is in use, is reserved, and could not be allocated.
 
-use super::{Kind, Seen, tables};
+use super::{Issue, Kind, tables};
 use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::profile::memory::{DeviceMemory, Memory, share};
@@ -15,42 +15,42 @@ pub(super) fn mib(mib: f64) -> u64 {
 }
 
 /// Failed allocations, with the largest.
-pub(super) fn failed(memory: &Memory) -> Vec<Seen> {
+pub(super) fn failed(memory: &Memory) -> Vec<Issue> {
     let largest = memory.failed.iter().max_by_key(|one| one.bytes);
     let device = memory.main().max_by_key(|one| one.peak.allocated);
     let Some((largest, device)) = largest.zip(device) else {
         return Vec::new();
     };
-    let mut seen = Seen::new(Kind::Failed, device, largest.bytes);
-    seen.priority = Priority::High;
+    let mut issue = Issue::new(Kind::Failed, device, largest.bytes);
+    issue.priority = Priority::High;
     let n = memory.failed.len() as u64;
     let then = device.at(largest.ts_ns);
-    seen.words.extend([
+    issue.words.extend([
         ("failed", format::counted(n, "allocation")),
         ("reserved", format::bytes(then.reserved)),
         ("used", format::bytes(then.allocated)),
     ]);
-    vec![seen]
+    vec![issue]
 }
 
 /// Memory that is reserved but unused at the time of peak use.
-pub(super) fn unused(input: &Input, device: &DeviceMemory) -> Option<Seen> {
+pub(super) fn unused(input: &Input, device: &DeviceMemory) -> Option<Issue> {
     let thresholds = &input.options.thresholds;
     let (percent, bytes) = (device.peak.unused_percent()?, device.peak.unused_bytes()?);
     if percent < thresholds.memory_unused_percent || bytes < mib(thresholds.memory_unused_mib) {
         return None;
     }
-    let mut seen = Seen::new(Kind::Unused, device, bytes);
-    seen.words.extend([
+    let mut issue = Issue::new(Kind::Unused, device, bytes);
+    issue.words.extend([
         ("reserved", format::bytes(device.peak.reserved)),
         ("percent", format::percent(percent)),
         holds("grows", device.most_reserved > device.peak.reserved),
     ]);
-    Some(seen)
+    Some(issue)
 }
 
 /// Memory use at the end of steps that grows with each step.
-pub(super) fn growth(input: &Input, device: &DeviceMemory, steps: &[StepMemory]) -> Option<Seen> {
+pub(super) fn growth(input: &Input, device: &DeviceMemory, steps: &[StepMemory]) -> Option<Issue> {
     let mut kinds: Map<&str, Vec<&StepMemory>> = Map::default();
     for step in steps {
         kinds.entry(step.kind()).or_default().push(step);
@@ -69,11 +69,11 @@ pub(super) fn growth(input: &Input, device: &DeviceMemory, steps: &[StepMemory])
     }
     let (first, last) = (alike.first()?, alike.last()?);
     let bytes = last.end_bytes.saturating_sub(first.end_bytes);
-    let mut seen = Seen::new(Kind::Growth, device, bytes);
-    seen.events = vec![last.event];
+    let mut issue = Issue::new(Kind::Growth, device, bytes);
+    issue.events = vec![last.event];
     let n = alike.len() as u64;
     let percent = share(bytes, first.end_bytes);
-    seen.words.extend([
+    issue.words.extend([
         ("steps", format::counted(n, "step")),
         ("from", format::bytes(first.end_bytes)),
         ("to", format::bytes(last.end_bytes)),
@@ -83,9 +83,9 @@ pub(super) fn growth(input: &Input, device: &DeviceMemory, steps: &[StepMemory])
     let title = "Operators by what they hold at the end";
     let held = tables::operators(input, device, title, |one| one.net_bytes);
     let tables = [tables::steps(&alike), held];
-    seen.tables = tables
+    issue.tables = tables
         .into_iter()
         .filter(|table| !table.rows.is_empty())
         .collect();
-    Some(seen)
+    Some(issue)
 }

@@ -36,7 +36,7 @@ enum Kind {
 }
 
 /// An issue with its figures.
-struct Seen {
+struct Issue {
     kind: Kind,
     priority: Priority,
     /// The memory that it is about; `None` if no allocator reported any.
@@ -52,10 +52,10 @@ struct Seen {
     others: Vec<String>,
 }
 
-impl Seen {
+impl Issue {
     /// An issue about this much memory of a device, which costs no time.
-    fn new(kind: Kind, device: &DeviceMemory, bytes: u64) -> Seen {
-        Seen {
+    fn new(kind: Kind, device: &DeviceMemory, bytes: u64) -> Issue {
+        Issue {
             kind,
             priority: Priority::Medium,
             bytes: Some(bytes),
@@ -78,12 +78,12 @@ impl Seen {
     }
 
     /// Whether it is the same issue on another device.
-    fn is_alike(&self, other: &Seen) -> bool {
+    fn is_alike(&self, other: &Issue) -> bool {
         self.kind == other.kind && self.word("operator") == other.word("operator")
     }
 
     /// Merges the same issue on another device: the one with more memory is described, and the other is named.
-    fn take_in(&mut self, mut other: Seen) {
+    fn take_in(&mut self, mut other: Issue) {
         if other.bytes > self.bytes {
             std::mem::swap(self, &mut other);
         }
@@ -97,33 +97,33 @@ impl Seen {
 }
 
 /// Merges issues that are the same on several devices.
-fn of_all_devices(all: Vec<Seen>) -> Vec<Seen> {
-    let mut merged: Vec<Seen> = Vec::new();
-    for seen in all {
-        match merged.iter_mut().find(|one| one.is_alike(&seen)) {
-            Some(one) => one.take_in(seen),
-            None => merged.push(seen),
+fn of_all_devices(all: Vec<Issue>) -> Vec<Issue> {
+    let mut merged: Vec<Issue> = Vec::new();
+    for issue in all {
+        match merged.iter_mut().find(|one| one.is_alike(&issue)) {
+            Some(one) => one.take_in(issue),
+            None => merged.push(issue),
         }
     }
     merged
 }
 
-impl Subject for Seen {
-    type Of<'a> = Seen;
+impl Subject for Issue {
+    type Of<'a> = Issue;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let seen = group.first();
+        let issue = group.first();
         Some(Evidence {
-            memory_bytes: seen.bytes,
-            impact: seen.impact,
+            memory_bytes: issue.bytes,
+            impact: issue.impact,
             // GPU idle time during such calls has findings by its cause and by its code.
-            counted_in: match seen.kind {
+            counted_in: match issue.kind {
                 Kind::Driver => &["allocation", "memory_allocation"],
                 _ => &[],
             },
-            events: seen.events.clone(),
-            tables: seen.tables.clone(),
-            ..Evidence::new(seen.priority, seen.time_ns)
+            events: issue.events.clone(),
+            tables: issue.tables.clone(),
+            ..Evidence::new(issue.priority, issue.time_ns)
         })
     }
 
@@ -145,7 +145,7 @@ pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let memory = input.profile.memory();
-    let mut all: Vec<Seen> = levels::failed(&memory);
+    let mut all: Vec<Issue> = levels::failed(&memory);
     let gpus = || memory.main().filter(|device| !device.device.is_cpu());
     for device in gpus() {
         let steps = memory_by_step(input.profile, device);
@@ -154,7 +154,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         all.extend(holders::large(input, device));
         all.extend(holders::churn(input, device));
     }
-    all.extend(driver::seen(input, gpus().next()));
+    all.extend(driver::issue(input, gpus().next()));
     if memory.is_empty() && all.is_empty() {
         return;
     }
@@ -169,8 +169,8 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         }
     }
     let all = of_all_devices(all);
-    for seen in &all {
-        let mut findings = rule::find(input, rules::RULES, vec![seen]);
+    for issue in &all {
+        let mut findings = rule::find(input, rules::RULES, vec![issue]);
         outcome.findings.append(&mut findings);
     }
     for device in memory.devices.iter().filter(|device| !device.check.holds()) {

@@ -1,14 +1,14 @@
 //! The rules for memory.
 
 use super::holders::Remedy;
-use super::{Kind, Seen};
+use super::{Issue, Kind};
 use crate::findings::prelude::*;
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Issue>] = &[
     Rule {
         key: "out_of_memory",
         when: "an allocation failed",
-        applies: |_, seen| seen.kind == Kind::Failed,
+        applies: |_, issue| issue.kind == Kind::Failed,
         title: "Out of memory",
         issue: "{failed} failed, the largest of {size}, with {used} in use and {reserved} reserved on {device}.",
         model: "lower the peak of {peak}: the operators that hold it are listed under Memory; smaller batches, gradient checkpointing, or sharded weights and optimizer states are the usual ways.",
@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "allocator_calls",
         when: "memory is taken from the driver or given back in steps after the first, for 0.5 % of the run or after an allocation that failed",
-        applies: |_, seen| seen.kind == Kind::Driver,
+        applies: |_, issue| issue.kind == Kind::Driver,
         title: "Memory allocation by the driver{steps? in steady steps|}",
         issue: "{steps?Steps after the first spend|The recording spends} {time} ({share} of the run) in {taken} and {given} by the driver{idle?, in {idle} of which the GPU is idle|}{retries?; {retries} failed, and were tried again after cached memory was released|}.",
         model: "let the allocator keep what it has: no `torch.cuda.empty_cache()` in the loop, a warm-up with the largest shapes, shapes of few sizes, and `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`{retries?; a lower peak keeps allocations from failing|}.",
@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_growth",
         when: "memory in use at the end of each of three steps or more is 1 % above that of the step before",
-        applies: |_, seen| seen.kind == Kind::Growth,
+        applies: |_, issue| issue.kind == Kind::Growth,
         title: "Memory grows with each step",
         issue: "On {device} {steps} end with more memory in use each: from {from} to {to} (+{percent}), {each} a step.",
         model: "keep no tensors of earlier steps: accumulate `loss.detach()` (not `loss`, which keeps the graph alive), clear lists of outputs, and give caches a limit; the operators listed hold what is left at the end.",
@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_fragmentation",
         when: "25 % or more of what the allocator holds, and 512 MiB, are not in use when most is in use",
-        applies: |_, seen| seen.kind == Kind::Unused,
+        applies: |_, issue| issue.kind == Kind::Unused,
         title: "Reserved memory not in use",
         issue: "At the peak of {peak} on {device} the allocator holds {reserved}: {size} ({percent}) are not in use.",
         model: "set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, which reduces fragmentation; use few different shapes (pad, bucket).",
@@ -60,42 +60,42 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_peak_scores",
         when: "an operator that computes attention scores of all queries and keys holds more than 30 % of the peak",
-        applies: |_, seen| seen.kind == Kind::Holder(Remedy::Scores),
+        applies: |_, issue| issue.kind == Kind::Holder(Remedy::Scores),
         model: "use fused attention (`torch.nn.functional.scaled_dot_product_attention` with a flash or memory-efficient backend, `attn_implementation=\"sdpa\"`), which never stores the scores.",
         ..HOLDER
     },
     Rule {
         key: "memory_peak_loss",
         when: "a loss over logits holds more than 30 % of the peak",
-        applies: |_, seen| seen.kind == Kind::Holder(Remedy::Loss),
+        applies: |_, issue| issue.kind == Kind::Holder(Remedy::Loss),
         model: "compute the loss in chunks of tokens, or with a fused linear and cross-entropy operation that never stores all logits; compute logits only where there is a label.",
         ..HOLDER
     },
     Rule {
         key: "memory_peak_gradients",
         when: "gradients that are added up hold more than 30 % of the peak",
-        applies: |_, seen| seen.kind == Kind::Holder(Remedy::Gradients),
+        applies: |_, issue| issue.kind == Kind::Holder(Remedy::Gradients),
         model: "release gradients as soon as they are used (`optimizer.zero_grad(set_to_none=True)`, optimizer steps in the backward pass), or shard them among ranks.",
         ..HOLDER
     },
     Rule {
         key: "memory_peak_concatenation",
         when: "concatenation holds more than 30 % of the peak",
-        applies: |_, seen| seen.kind == Kind::Holder(Remedy::Concatenation),
+        applies: |_, issue| issue.kind == Kind::Holder(Remedy::Concatenation),
         model: "write parts into one tensor that is allocated once (`torch.empty` and slices, a static cache) instead of concatenating copies.",
         ..HOLDER
     },
     Rule {
         key: "memory_peak_operator",
         when: "any other operator holds more than 30 % of the peak",
-        applies: |_, seen| matches!(seen.kind, Kind::Holder(_)),
+        applies: |_, issue| matches!(issue.kind, Kind::Holder(_)),
         model: "keep less of what it returns: release results that are not read again, use in-place or fused variants where gradients allow, smaller batches, or gradient checkpointing around it in training.",
         ..HOLDER
     },
     Rule {
         key: "memory_churn",
         when: "an operator allocates blocks of 64 MiB or more that are released within 1 ms, more than three times the peak in all",
-        applies: |_, seen| seen.kind == Kind::Churn,
+        applies: |_, issue| issue.kind == Kind::Churn,
         title: "Large short-lived allocations",
         issue: "{operator} allocates {blocks}, {bytes} in all, that are in use for {life} each (median), up to {size} at once on {device}.",
         model: "fuse what follows (`torch.compile`), write into a buffer that is kept (`out=`), or work in place: then the blocks are not needed.",
@@ -111,14 +111,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 const OTHERS: &str = "{others?The same was found on {others}.|}";
 
 /// The common part of the rules, for struct update syntax.
-const MEMORY: Rule<Seen> = Rule {
+const MEMORY: Rule<Issue> = Rule {
     kernel: "nothing to tune in kernels.",
     saves: Saves::Memory,
     has_reproducer: false,
     ..Rule::BASE
 };
 
-const HOLDER: Rule<Seen> = Rule {
+const HOLDER: Rule<Issue> = Rule {
     title: "{operator} holds {percent} of the peak",
     issue: "When most memory is in use on {device} ({peak}), {operator} holds {size} ({percent}) in {blocks}, the largest of {largest}.",
     notes: &[

@@ -102,7 +102,7 @@ pub(super) fn operators(
         ("operator", "Operator", &|one| {
             operator_name(profile, one.operator)
         }),
-        ("asked_by", "Allocated for", &|one| match one.asked_by {
+        ("asked_by", "Allocated for", &|one| match one.requested_by {
             Some(name) => operator_name(profile, Some(name)),
             None => Value::Empty,
         }),

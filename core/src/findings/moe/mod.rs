@@ -16,7 +16,7 @@ use crate::names::moe::MoeRole;
 
 pub(super) use roles::role;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     name: &'a str,
     role: MoeRole,
@@ -32,7 +32,7 @@ struct Seen<'a> {
     is_of_operator: bool,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     fn is_around(&self) -> bool {
         self.role.is_around()
     }
@@ -44,7 +44,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
     let role_of = |row: &Row| role(input.profile, input.operation(row.operation));
     let has_expert_gemms = !rows.iter().all(|row| role_of(row).is_around());
-    let seen = rows.iter().map(|row| Seen {
+    let observed = rows.iter().map(|row| Observed {
         row,
         name: input.operation(row.operation).short_name(input.profile),
         role: role_of(row),
@@ -54,21 +54,21 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         reads_weights: reads_weights(input, row),
         is_of_operator: !input.operation(row.operation).is_kernel(),
     });
-    let seen: Vec<Seen> = seen.collect();
-    add_facts(input, outcome, &seen);
+    let observed: Vec<Observed> = observed.collect();
+    add_facts(input, outcome, &observed);
     outcome.tables.push(roles::table(input, rows));
-    let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
+    let candidates = observed.iter().filter(|observed| !observed.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     // Separate from the findings about how fast they are read.
     let padded = padding::padded(input, rows);
     let padded = rule::find(input, padding::RULES, padded.iter().collect());
     outcome.findings.extend(padded);
-    let (what, of_unknown): (_, fn(&Seen) -> bool) = match has_expert_gemms {
-        true => ("MoE kernel", |seen| seen.role == MoeRole::Fused),
-        false => ("routing or sorting", |seen| seen.is_around()),
+    let (what, of_unknown): (_, fn(&Observed) -> bool) = match has_expert_gemms {
+        true => ("MoE kernel", |observed| observed.role == MoeRole::Fused),
+        false => ("routing or sorting", |observed| observed.is_around()),
     };
-    let of_unknown = seen.iter().filter(|seen| of_unknown(seen));
-    let of_unknown: Vec<&Row> = of_unknown.map(|seen| seen.row).collect();
+    let of_unknown = observed.iter().filter(|observed| of_unknown(observed));
+    let of_unknown: Vec<&Row> = of_unknown.map(|observed| observed.row).collect();
     let unknown = unmodelled(input, of_unknown, &gate, what);
     outcome.findings.extend(unknown);
     if rows.iter().any(|row| row.efficiency_percent.is_some()) {
@@ -89,7 +89,7 @@ fn reads_weights(input: &Input, row: &Row) -> bool {
         let modelled = input.operation(row.operation).modelled.as_ref()?;
         let size = |wanted: &str| Some(modelled.param(wanted)?.size()? as f64);
         let numbers = size("M")? * size("topk")? * size("N")?;
-        let all = input.judged(row.operation).work?.bytes?;
+        let all = input.evaluation(row.operation).work?.bytes?;
         Some(numbers * BYTES / all * 100.0)
     };
     between().is_some_and(|percent| percent < LEAST_PERCENT)
@@ -97,9 +97,11 @@ fn reads_weights(input: &Input, row: &Row) -> bool {
 
 /// The bytes of a memory-bound row, and how many it moves per nanosecond.
 fn bytes_and_rate(input: &Input, row: &Row) -> Option<(f64, f64)> {
-    let judged = input.judged(row.operation);
-    let is_bound_by_memory = judged.roof.is_some_and(|roof| roof.bound == Bound::Memory);
-    let bytes = judged.work?.bytes? * row.n_calls as f64;
+    let evaluation = input.evaluation(row.operation);
+    let is_bound_by_memory = evaluation
+        .roofline
+        .is_some_and(|roofline| roofline.bound == Bound::Memory);
+    let bytes = evaluation.work?.bytes? * row.n_calls as f64;
     let has_rate = is_bound_by_memory && !row.is_anomaly && row.time_ns > 0;
     has_rate.then(|| (bytes, bytes / row.time_ns as f64))
 }
@@ -119,26 +121,30 @@ fn sibling(input: &Input, rows: &[Row], row: &Row) -> Option<f64> {
 }
 
 /// What a row saves at the rate of its sibling.
-fn behind_sibling_ns(input: &Input, seen: &Seen) -> Option<i64> {
-    let (bytes, _) = bytes_and_rate(input, seen.row)?;
-    Some(seen.row.time_ns - (bytes / seen.sibling?).round() as i64)
+fn behind_sibling_ns(input: &Input, observed: &Observed) -> Option<i64> {
+    let (bytes, _) = bytes_and_rate(input, observed.row)?;
+    Some(observed.row.time_ns - (bytes / observed.sibling?).round() as i64)
 }
 
-fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+fn add_facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
     use MoeRole::{Combine, Fused, Router, Sort, TopK};
     #[rustfmt::skip]
-    outcome.counts(seen, &[
-        ("fused_count", "Fused MoE operations", &|seen| seen.role == Fused),
-        ("unfused_count", "Separate expert GEMMs", &|seen| seen.role.is_gemm()),
-        ("routing_count", "Routing operations", &|seen| matches!(seen.role, Router | TopK)),
-        ("sorting_count", "Operations that sort tokens", &|seen| matches!(seen.role, Sort | Combine)),
+    outcome.counts(observed, &[
+        ("fused_count", "Fused MoE operations", &|observed| observed.role == Fused),
+        ("unfused_count", "Separate expert GEMMs", &|observed| observed.role.is_gemm()),
+        ("routing_count", "Routing operations", &|observed| matches!(observed.role, Router | TopK)),
+        ("sorting_count", "Operations that sort tokens", &|observed| matches!(observed.role, Sort | Combine)),
     ]);
-    let around = seen.iter().filter(|seen| seen.is_around());
-    let around: Vec<&Row> = around.map(|seen| seen.row).collect();
+    let around = observed.iter().filter(|observed| observed.is_around());
+    let around: Vec<&Row> = around.map(|observed| observed.row).collect();
     let time = Value::Ns(time_ns(&around));
     outcome.fact("routing_and_sorting", "Time in routing and sorting", time);
-    let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
+    let has_no_model =
+        |observed: &Observed| input.evaluation(observed.row.operation).work.is_none();
     let label = "Operations with no FLOP/byte model";
-    outcome.counts(seen, &[("missing_perf_model_count", label, &has_no_model)]);
+    outcome.counts(
+        observed,
+        &[("missing_perf_model_count", label, &has_no_model)],
+    );
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

@@ -85,7 +85,7 @@ fn model_sizes(profile: &Profile) -> Option<([u64; 2], KnownBy)> {
 impl Subject for Padded<'static> {
     type Of<'a> = Padded<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 }
 
 pub(super) const RULES: &[Rule<Padded>] = &[Rule {
@@ -111,9 +111,9 @@ pub(super) const RULES: &[Rule<Padded>] = &[Rule {
             ("known_by", first.known_by.label().to_owned()),
         ]
     },
-    saves: Saves::AtMost(|_, seen| {
-        let part = 1.0 - 1.0 / seen.times();
-        Some((seen.row.time_ns as f64 * part).round() as i64)
+    saves: Saves::AtMost(|_, observed| {
+        let part = 1.0 - 1.0 / observed.times();
+        Some((observed.row.time_ns as f64 * part).round() as i64)
     }),
     has_reproducer: false,
     ..Rule::BASE

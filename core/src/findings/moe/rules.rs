@@ -1,6 +1,6 @@
 //! The rules for MoE layers.
 
-use super::{Seen, behind_sibling_ns, bytes_and_rate};
+use super::{Observed, behind_sibling_ns, bytes_and_rate};
 use crate::findings::compute::subject;
 use crate::findings::narrower::less_arithmetic;
 use crate::findings::prelude::*;
@@ -8,10 +8,10 @@ use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoeRole, is_fused_routing, is_narrow};
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 }
 
 /// What the bytes of expert weights are based on.
@@ -19,11 +19,11 @@ pub(super) const EVENLY: &str = "Bytes are an average: those of the experts that
     tokens choose evenly. So are FLOPs where experts are spread over several GPUs; where one holds \
     all of them they are exact.";
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "slower_expert_gemm",
         when: "one of the two GEMMs of the experts moves its bytes far slower than the other",
-        applies: |_, seen| seen.sibling.is_some(),
+        applies: |_, observed| observed.sibling.is_some(),
         gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "One expert GEMM far slower than the other",
         issue: "{subject} reaches {rate}{at} and takes {time}; the other GEMM of the same experts reaches {other}.",
@@ -39,13 +39,15 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let text = |rate: Option<f64>| format::bandwidth_gbps(rate.unwrap_or(0.0));
             vec![("rate", text(rate)), ("other", text(other))]
         },
-        saves: Saves::AtMost(|input, seen| behind_sibling_ns(input, seen)),
+        saves: Saves::AtMost(|input, observed| behind_sibling_ns(input, observed)),
         ..Rule::BASE
     },
     Rule {
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own, and what lies between them is a good part of what they move, or is not known",
-        applies: |_, seen| seen.role.is_gemm() && !seen.reads_weights && seen.is_of_operator,
+        applies: |_, observed| {
+            observed.role.is_gemm() && !observed.reads_weights && observed.is_of_operator
+        },
         gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "Expert GEMMs in separate kernels",
         issue: "{figures}; its GEMMs are kernels of their own.",
@@ -60,12 +62,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "expert_weights_gap",
         when: "a GEMM of the experts is slow, and nearly all it moves is their weights",
-        applies: |_, seen| seen.role.is_gemm() && seen.is_slow,
+        applies: |_, observed| observed.role.is_gemm() && observed.is_slow,
         title: "Expert GEMMs at a low % of the memory bandwidth",
         issue: "{figures}.",
         model: "batch more tokens: each weight that is read then serves more of them.",
         kernel: "tune tiles and split-K for these token counts, with the reproducer.",
-        by: |seen| seen.row.gap_bucket(),
+        by: |observed| observed.row.gap_bucket(),
         notes: &[
             "It reads weights for nearly all of its bytes: keeping what lies between both GEMMs on the chip, as a fused kernel does, would change little.",
             EVENLY,
@@ -75,7 +77,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "routing_overhead",
         when: "routing and sorting take a good part of the MoE layers",
-        applies: |_, seen| seen.is_around() && seen.has_expert_gemms,
+        applies: |_, observed| observed.is_around() && observed.has_expert_gemms,
         gate: |group| {
             percent_of_layers(group) > group.input.options.thresholds.moe_routing_percent
                 && group.is_large(|lines| lines.moe_gate_ms)
@@ -89,9 +91,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ],
         words: |group| {
             let ns = |is: fn(&str) -> bool| {
-                group.sum(|seen| {
-                    match matches!(seen.role, MoeRole::Router | MoeRole::TopK) && is(seen.name) {
-                        true => seen.row.time_ns,
+                group.sum(|observed| {
+                    match matches!(observed.role, MoeRole::Router | MoeRole::TopK)
+                        && is(observed.name)
+                    {
+                        true => observed.row.time_ns,
                         false => 0,
                     }
                 })
@@ -114,7 +118,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_routing",
         when: "routing or sorting is slow and the trace does not tell the GEMMs of the experts",
-        applies: |_, seen| seen.is_around() && seen.is_slow,
+        applies: |_, observed| observed.is_around() && observed.is_slow,
         title: "Routing and sorting of tokens at a low % of roofline",
         issue: "{figures}.",
         model: "choose experts for larger batches of tokens at once.",
@@ -126,12 +130,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "compute_bound_gap",
         when: "a fused MoE kernel is slow and compute-bound",
-        applies: |_, seen| is_slow_fused(seen) && seen.row.bound == Some(Bound::Compute),
+        applies: |_, observed| {
+            is_slow_fused(observed) && observed.row.bound == Some(Bound::Compute)
+        },
         title: "Compute-bound MoE kernels at a low % of roofline",
         model: "{narrower}larger batches of tokens, so that the last tile of each expert is full.",
         kernel: "tune tile sizes for these numbers of tokens for each expert with the reproducer.",
         words: |group| {
-            let narrower = match group.any(|seen| has_narrow_types(group.input, seen)) {
+            let narrower = match group.any(|observed| has_narrow_types(group.input, observed)) {
                 true => None,
                 false => less_arithmetic(group.input, &group.rows),
             };
@@ -143,7 +149,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_bound_gap",
         when: "a fused MoE kernel is slow and memory-bound",
-        applies: |_, seen| is_slow_fused(seen),
+        applies: |_, observed| is_slow_fused(observed),
         title: "Memory-bound MoE kernels at a low % of roofline",
         model: "batch more tokens: each weight that is read then serves more of them.",
         kernel: "profile the fused kernel at these token counts with the reproducer.",
@@ -151,27 +157,27 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-const SLOW: Rule<Seen> = Rule {
+const SLOW: Rule<Observed> = Rule {
     issue: "{figures}.",
-    by: |seen| seen.row.gap_bucket(),
+    by: |observed| observed.row.gap_bucket(),
     notes: &[EVENLY],
     is_pattern: false,
     ..Rule::BASE
 };
 
-fn is_slow_fused(seen: &Seen) -> bool {
-    seen.role == MoeRole::Fused && seen.is_slow
+fn is_slow_fused(observed: &Observed) -> bool {
+    observed.role == MoeRole::Fused && observed.is_slow
 }
 
-fn percent_of_layers(group: &Group<Seen<'static>>) -> f64 {
+fn percent_of_layers(group: &Group<Observed<'static>>) -> f64 {
     group.rows.iter().map(|row| row.percent_of_category).sum()
 }
 
 /// Whether the GEMMs already use eight bits or fewer.
-fn has_narrow_types(input: &Input, seen: &Seen) -> bool {
+fn has_narrow_types(input: &Input, observed: &Observed) -> bool {
     use Precision::{Fp4, Fp6, Fp8, Int8};
-    let work = input.judged(seen.row.operation).work;
+    let work = input.evaluation(observed.row.operation).work;
     let spec = work.and_then(|work| work.compute);
-    is_narrow(seen.name)
+    is_narrow(observed.name)
         || spec.is_some_and(|spec| matches!(spec.precision, Fp4 | Fp6 | Fp8 | Int8))
 }

@@ -1,4 +1,4 @@
-use super::super::samples::{Calls, found, only, patterns, says};
+use super::super::samples::{Calls, assert_contains, found, only, patterns};
 use super::rules::EVENLY;
 use super::*;
 use crate::perf::model_config::parse;
@@ -75,7 +75,7 @@ fn one_expert_gemm_is_held_to_the_rate_of_the_other() {
     let saved_us = finding.impact.unwrap().high_ns / 1000;
     assert!((274..=276).contains(&saved_us), "{saved_us}");
     let rates = ["reaches 1.86 TB/s", "experts reaches 4.14 TB/s"];
-    says(&finding.issue, &rates);
+    assert_contains(&finding.issue, &rates);
     // Half of the time for half of the bytes is not slower; the data between both is negligible.
     assert_eq!(patterns(&both(450, 240)), [""; 0]);
     // 29 % of the memory bandwidth in both.
@@ -207,6 +207,6 @@ fn tiles_that_the_tokens_of_an_expert_do_not_fill_are_named() {
         outcome.findings[0].causes.clone()
     };
     let padded = "tokens of an expert 128 computed as 512";
-    says(&causes("fmoe_bf16_g1u1_1tg_512x64"), &[padded]);
+    assert_contains(&causes("fmoe_bf16_g1u1_1tg_512x64"), &[padded]);
     assert!(!causes("fmoe_bf16_g1u1_1tg_128x64").contains("computed as"));
 }

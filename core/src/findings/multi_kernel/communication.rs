@@ -1,8 +1,8 @@
 //! What the data shows about communication, and what to do about it.
 
 use super::assess::Facts;
-use super::late;
 use super::messages::{Reason, are_across_hosts};
+use super::waiting;
 use crate::base::format;
 use crate::names::collective::Purpose;
 
@@ -47,8 +47,8 @@ const SMALL_OF_TENSORS: &str = "use all-reduces made for small messages (one-sho
 const OTHER_STREAM: &str = "start the collectives earlier, on a stream of their own beside the kernels that do not depend on them (gradients of one layer beside the backward pass of the next, one micro-batch beside another), or send less: narrower types, less often, fewer ranks.";
 
 pub(super) fn advice(facts: &Facts) -> &'static str {
-    if late::most(facts).is_some() {
-        return late::ADVICE;
+    if waiting::most(facts).is_some() {
+        return waiting::ADVICE;
     }
     let purpose = facts.collectives.purpose.unwrap_or(Purpose::Unknown);
     let mut rows = ADVICE.iter();
@@ -183,7 +183,7 @@ pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
         ));
     }
     sentences.extend(largest_kind(facts));
-    let reason = Reason::of(facts).and_then(|reason| reason.said(facts));
+    let reason = Reason::of(facts).and_then(|reason| reason.sentence(facts));
     sentences.extend(reason.or_else(|| little_use(facts)));
     sentences.extend(across_hosts(facts));
     sentences.push(match facts.n_gpus {

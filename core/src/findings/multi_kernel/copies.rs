@@ -76,12 +76,13 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
     sentences
 }
 
-/// What the data shows about the copies in a direction, a share of which is [held](held_share).
+/// What the data shows about the copies in a direction, a share of which is
+/// [off the critical path](off_critical_path_share).
 pub(super) fn reasoning(
     input: &Input,
     facts: &Facts,
     assessed: &CopyAssessment,
-    held: Option<f64>,
+    off_critical_path: Option<f64>,
 ) -> Vec<String> {
     let copies = &assessed.copies;
     let mut sentences = vec![format!(
@@ -101,10 +102,10 @@ pub(super) fn reasoning(
     }
     sentences
         .push("What the GPU waits for around a copy is idle time, and counted there.".to_owned());
-    sentences.extend(held.map(|held| {
+    sentences.extend(off_critical_path.map(|off_critical_path| {
         format!(
             "{} of this is saved only once the run is no longer launch-bound: the CPU launches what comes next after these copies are over, so that shorter ones only leave the GPU idle for longer.",
-            run_time::share(held)
+            run_time::share(off_critical_path)
         )
     }));
     sentences
@@ -191,16 +192,17 @@ impl Checkpoints {
 
 /// The share of the copies in a direction that the run does not wait for, because the CPU launches late; `None` if that
 /// is within the variation of times.
-pub(super) fn held_share(input: &Input, wanted: Direction) -> Option<f64> {
+pub(super) fn off_critical_path_share(input: &Input, wanted: Direction) -> Option<f64> {
     let trace = &input.profile.trace;
-    let (mut held_ns, mut all_ns) = (0_i64, 0_i64);
-    for (_, operation, judged) in input.operations() {
+    let (mut off_critical_path_ns, mut all_ns) = (0_i64, 0_i64);
+    for (_, operation, evaluation) in input.operations() {
         let mut work = operation.work().filter_map(|id| input.profile.gpu.get(id));
         if work.all(|work| work.class == GpuClass::Memcpy && direction(trace, work) == wanted) {
-            held_ns = held_ns.saturating_add(judged.held_ns);
+            off_critical_path_ns =
+                off_critical_path_ns.saturating_add(evaluation.off_critical_path_ns);
             all_ns = all_ns.saturating_add(operation.kernel_ns);
         }
     }
-    let share = (held_ns as f64 / all_ns as f64).clamp(0.0, 1.0);
-    (all_ns > 0 && share >= run_time::HELD_FROM).then_some(share)
+    let share = (off_critical_path_ns as f64 / all_ns as f64).clamp(0.0, 1.0);
+    (all_ns > 0 && share >= run_time::OFF_CRITICAL_PATH_FROM).then_some(share)
 }

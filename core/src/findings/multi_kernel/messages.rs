@@ -2,7 +2,7 @@
 //! that span hosts.
 
 use super::assess::Facts;
-use super::late;
+use super::waiting;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::names::collective::Purpose;
@@ -23,7 +23,7 @@ pub(super) enum Reason {
 
 impl Reason {
     pub(super) fn of(facts: &Facts) -> Option<Reason> {
-        if late::most(facts).is_some() {
+        if waiting::most(facts).is_some() {
             return Some(Reason::Late);
         }
         let is_split = facts.collectives.purpose == Some(Purpose::Tensors);
@@ -43,9 +43,9 @@ impl Reason {
     }
 
     /// A sentence about it.
-    pub(super) fn said(self, facts: &Facts) -> Option<String> {
+    pub(super) fn sentence(self, facts: &Facts) -> Option<String> {
         match self {
-            Reason::Late => late::said(facts),
+            Reason::Late => waiting::sentence(facts),
             Reason::AcrossHosts => None,
             Reason::Small => small(facts),
             Reason::Wide => wide(facts),

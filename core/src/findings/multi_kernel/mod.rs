@@ -7,13 +7,13 @@
 mod assess;
 mod communication;
 mod copies;
-mod late;
+mod issues;
 mod messages;
 mod rules;
-mod seen;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use super::{Severity, pattern};
 use crate::findings::prelude::*;
@@ -36,9 +36,9 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     outcome.time_ns = sum([timeline.exposed_comm_ns, timeline.exposed_memcpy_ns]);
     add_facts(outcome, &facts);
     outcome.tables = tables::tables(input, &facts);
-    let seen = seen::seen(input, &facts);
-    pattern::add(outcome, &rules::flagged(input, &facts, &seen));
-    outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
+    let issues = issues::issues(input, &facts);
+    pattern::add(outcome, &rules::flagged(input, &facts, &issues));
+    outcome.findings = rule::find(input, rules::RULES, issues.iter().collect());
     outcome.notes = notes(input, &facts);
 }
 

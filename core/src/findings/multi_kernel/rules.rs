@@ -2,8 +2,8 @@
 
 use super::assess::{CopyAssessment, Facts};
 use super::communication;
+use super::issues::{About, Issue, issues};
 use super::messages::Reason;
-use super::seen::{About, Seen, seen};
 use crate::findings::fill;
 use crate::findings::pattern::Pattern;
 use crate::findings::prelude::*;
@@ -12,36 +12,36 @@ use crate::profile::copies::OfDdp;
 
 /// All patterns that are flagged.
 pub(crate) fn patterns(input: &Input, facts: &Facts) -> Vec<Pattern> {
-    flagged(input, facts, &seen(input, facts))
+    flagged(input, facts, &issues(input, facts))
 }
 
 /// The same for given issues.
-pub(super) fn flagged(input: &Input, facts: &Facts, seen: &[Seen]) -> Vec<Pattern> {
-    let patterns = seen.iter().filter_map(|seen| {
-        let rule = RULES.iter().find(|rule| (rule.applies)(input, seen))?;
-        let words = rule.words_of(&Group::new(input, vec![seen]));
+pub(super) fn flagged(input: &Input, facts: &Facts, issues: &[Issue]) -> Vec<Pattern> {
+    let patterns = issues.iter().filter_map(|issue| {
+        let rule = RULES.iter().find(|rule| (rule.applies)(input, issue))?;
+        let words = rule.words_of(&Group::new(input, vec![issue]));
         Some(Pattern {
             key: rule.key,
             name: rule.title,
-            severity: seen.severity,
+            severity: issue.severity,
             description: fill(rule.issue, &words),
-            recommendation: match seen.is_communication() {
+            recommendation: match issue.is_communication() {
                 true => communication::advice(facts),
                 false => rule.model,
             },
-            recoverable_ns: match seen.about {
+            recoverable_ns: match issue.about {
                 About::Overlap => Some(facts.to_target_ns()),
-                _ => seen.evidence.impact.map(|impact| impact.high_ns),
+                _ => issue.evidence.impact.map(|impact| impact.high_ns),
             },
         })
     });
     patterns.collect()
 }
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Issue>] = &[
     Rule {
         when: "most of them write a checkpoint",
-        applies: |_, seen| seen.copies(DeviceToHost, |_| true) && seen.is_of_checkpoint(),
+        applies: |_, issue| issue.copies(DeviceToHost, |_| true) && issue.is_of_checkpoint(),
         title: "Device-to-host copies of a checkpoint",
         issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs, most of them in {checkpoint}.",
         model: "copy to pinned memory while the next step computes and write in the background (`torch.distributed.checkpoint.async_save`), and less often.",
@@ -49,32 +49,34 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "host memory is pinned, and kernels are too few to hide most of them",
-        applies: |_, seen| seen.copies(DeviceToHost, CopyAssessment::are_bound_by_link),
+        applies: |_, issue| issue.copies(DeviceToHost, CopyAssessment::are_bound_by_link),
         title: "Device-to-host copies: more than kernels can hide",
         model: "move fewer bytes: keep on the GPU what fits there and what the CPU does not need, copy narrower types, and do more work for each transfer.",
         ..TO_HOST
     },
     Rule {
         when: "they are large and host memory is not known to be pinned",
-        applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large && !all.are_pinned),
+        applies: |_, issue| issue.copies(DeviceToHost, |all| all.are_large && !all.are_pinned),
         model: "copy into a pinned buffer that is allocated once (`pin_memory=True`), with `non_blocking=True`, and wait for it only where the values are used; keep on the GPU what the CPU does not need.",
         ..TO_HOST
     },
     Rule {
         when: "host memory is pinned and most of them overlap with other kernels",
-        applies: |_, seen| seen.copies(DeviceToHost, are_overlapped),
+        applies: |_, issue| issue.copies(DeviceToHost, are_overlapped),
         model: OVERLAPPED,
         ..TO_HOST
     },
     Rule {
         when: "they are large, host memory is pinned, and they have a stream of their own",
-        applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large && all.copies.are_apart()),
+        applies: |_, issue| {
+            issue.copies(DeviceToHost, |all| all.are_large && all.copies.are_apart())
+        },
         model: "the copies have a stream of their own already: let them overlap with the kernels that follow, and wait for them only where the values are used; keep on the GPU what the CPU does not need.",
         ..TO_HOST
     },
     Rule {
         when: "they are large and host memory is pinned",
-        applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large),
+        applies: |_, issue| issue.copies(DeviceToHost, |all| all.are_large),
         model: "let copies overlap with computation, on a stream of their own, and wait for them only where the values are used; keep on the GPU what the CPU does not need.",
         ..TO_HOST
     },
@@ -85,53 +87,53 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "host memory is pinned, and kernels are too few to hide most of them",
-        applies: |_, seen| seen.copies(HostToDevice, CopyAssessment::are_bound_by_link),
+        applies: |_, issue| issue.copies(HostToDevice, CopyAssessment::are_bound_by_link),
         title: "Host-to-device copies: more than kernels can hide",
         model: "move fewer bytes: keep on the GPU what fits there (some of the layers, if these are weights), copy narrower types (weights of 8 or 4 bits), and do more work for each transfer (larger batches).",
         ..TO_DEVICE
     },
     Rule {
         when: "host memory is pinned and most of them overlap with other kernels",
-        applies: |_, seen| seen.copies(HostToDevice, are_overlapped),
+        applies: |_, issue| issue.copies(HostToDevice, are_overlapped),
         model: OVERLAPPED,
         ..TO_DEVICE
     },
     Rule {
         when: "host memory is pinned, and they have a stream of their own",
-        applies: |_, seen| {
-            seen.copies(HostToDevice, |all| all.are_pinned && all.copies.are_apart())
+        applies: |_, issue| {
+            issue.copies(HostToDevice, |all| all.are_pinned && all.copies.are_apart())
         },
         model: "host memory is pinned, and the copies have a stream of their own already: start them earlier, one layer or batch ahead of their use, and wait for them only where the values are used.",
         ..TO_DEVICE
     },
     Rule {
         when: "host memory is pinned",
-        applies: |_, seen| seen.copies(HostToDevice, |all| all.are_pinned),
+        applies: |_, issue| issue.copies(HostToDevice, |all| all.are_pinned),
         model: "host memory is pinned already: start copies earlier, on a stream of their own, beside computation (`non_blocking=True`); create constants and masks on the GPU, once.",
         ..TO_DEVICE
     },
     Rule {
         when: "host memory is pageable",
-        applies: |_, seen| seen.copies(HostToDevice, |all| all.are_pageable),
+        applies: |_, issue| issue.copies(HostToDevice, |all| all.are_pageable),
         title: "Host-to-device copies from pageable memory",
         ..TO_DEVICE
     },
     TO_DEVICE,
     Rule {
         when: "`DistributedDataParallel` copies gradients and buffers",
-        applies: |_, seen| seen.copies(DeviceToDevice, |all| all.of_ddp == OfDdp::ALL),
+        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == OfDdp::ALL),
         model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`), and where ranks may differ in their buffers, as in the running statistics of norms, let it not broadcast them (`broadcast_buffers=False`).",
         ..OF_DDP
     },
     Rule {
         when: "`DistributedDataParallel` copies gradients",
-        applies: |_, seen| seen.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Gradients]),
+        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Gradients]),
         model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`).",
         ..OF_DDP
     },
     Rule {
         when: "`DistributedDataParallel` copies buffers",
-        applies: |_, seen| seen.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Buffers]),
+        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Buffers]),
         model: "where ranks may differ in their buffers, as in the running statistics of norms, let `DistributedDataParallel` not broadcast them (`broadcast_buffers=False`).",
         ..OF_DDP
     },
@@ -139,47 +141,47 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "high_p2p_memcpy",
         when: "copies between GPUs take long and overlap with nothing",
-        applies: |_, seen| seen.copies(PeerToPeer, |_| true),
+        applies: |_, issue| issue.copies(PeerToPeer, |_| true),
         title: "Copies between GPUs",
         model: "place what works together on the same GPU, or start the copy early enough to overlap with computation.",
         ..COPIES
     },
     Rule {
         when: "exposed communication is mostly that of tensor parallelism in groups that span hosts",
-        applies: |_, seen| seen.blocks_by(Reason::AcrossHosts),
+        applies: |_, issue| issue.blocks_by(Reason::AcrossHosts),
         title: "Tensor parallelism across hosts",
         ..BLOCKING
     },
     Rule {
         when: "exposed communication is mostly small messages, whose time is latency",
-        applies: |_, seen| seen.blocks_by(Reason::Small),
+        applies: |_, issue| issue.blocks_by(Reason::Small),
         title: "Communication in small messages",
         ..BLOCKING
     },
     Rule {
         when: "exposed communication is mostly FP32 messages beside computation in BF16, FP16 or narrower types",
-        applies: |_, seen| seen.blocks_by(Reason::Wide),
+        applies: |_, issue| issue.blocks_by(Reason::Wide),
         title: "Communication in FP32 beside 16-bit computation",
         ..BLOCKING
     },
     Rule {
         when: "communication is exposed for long, and less than 30 % of it overlaps with computation",
-        applies: |_, seen| {
-            seen.is_blocking() && seen.facts.overlap().is_flagged && seen.hardly_overlaps()
+        applies: |_, issue| {
+            issue.is_blocking() && issue.facts.overlap().is_flagged && issue.hardly_overlaps()
         },
         title: "Communication blocks computation and hardly overlaps with it",
         ..BLOCKING
     },
     Rule {
         when: "communication is exposed for long, and its overlap with computation is below the target",
-        applies: |_, seen| seen.is_blocking() && seen.facts.overlap().is_flagged,
+        applies: |_, issue| issue.is_blocking() && issue.facts.overlap().is_flagged,
         title: "Communication blocks computation and overlaps with it only in part",
         ..BLOCKING
     },
     BLOCKING,
     Rule {
         when: "less than 30 % of communication overlaps with computation",
-        applies: |_, seen| seen.is_communication() && seen.hardly_overlaps(),
+        applies: |_, issue| issue.is_communication() && issue.hardly_overlaps(),
         title: "Communication hardly overlaps with computation",
         ..POOR_OVERLAP
     },
@@ -187,7 +189,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "uneven_gpus",
         when: "GPUs of one trace wait long for the last of them in collectives",
-        applies: |_, seen| matches!(seen.about, About::Uneven),
+        applies: |_, issue| matches!(issue.about, About::Uneven),
         title: "GPUs wait for each other in collectives",
         issue: "In {collectives} of several GPUs of this trace a GPU waits {time} on average ({share} of the run) for the one that comes last{last}.",
         model: "give all GPUs the same to do: batches of equal size, sequences of equal length, layers and experts spread evenly; where the load is even, look for what delays the last one: its CPU, its data, its clock.",
@@ -201,7 +203,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "staging_copies",
         when: "copies into and out of the buffers of collectives take a good part of the run",
-        applies: |_, seen| matches!(seen.about, About::Staging),
+        applies: |_, issue| matches!(issue.about, About::Staging),
         title: "Copies into and out of the buffers of all-reduces",
         issue: "{copies}{size} directly before and after {collectives} take {time} ({share} of the run), {of_all} of the {all} that these take with their copies.",
         model: "let the GEMM before the all-reduce write into the symmetric buffer, and what follows read from it; fuse the all-reduce with the norm after it, where the engine can.",
@@ -214,25 +216,25 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-const COPIES: Rule<Seen> = Rule {
+const COPIES: Rule<Issue> = Rule {
     issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs.",
     kernel: "{combine}.",
     saves: Saves::Evidence,
     ..Rule::BASE
 };
 
-const TO_HOST: Rule<Seen> = Rule {
+const TO_HOST: Rule<Issue> = Rule {
     key: "high_d2h_memcpy",
-    applies: |_, seen| seen.copies(DeviceToHost, |_| true),
+    applies: |_, issue| issue.copies(DeviceToHost, |_| true),
     title: "Device-to-host copies",
     model: "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
     ..COPIES
 };
 
-const TO_DEVICE: Rule<Seen> = Rule {
+const TO_DEVICE: Rule<Issue> = Rule {
     key: "high_h2d_memcpy",
     when: "host memory is not known to be pinned",
-    applies: |_, seen| seen.copies(HostToDevice, |_| true),
+    applies: |_, issue| issue.copies(HostToDevice, |_| true),
     title: "Host-to-device copies",
     model: "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
     ..COPIES
@@ -240,25 +242,25 @@ const TO_DEVICE: Rule<Seen> = Rule {
 
 const OVERLAPPED: &str = "most of these copies overlap with other kernels already: start the others early enough for that too, and wait for them only where the values are used.";
 
-const WITHIN_DEVICE: Rule<Seen> = Rule {
+const WITHIN_DEVICE: Rule<Issue> = Rule {
     key: "high_d2d_memcpy",
     when: "copies within the GPU take long and overlap with nothing",
-    applies: |_, seen| seen.copies(DeviceToDevice, |_| true),
+    applies: |_, issue| issue.copies(DeviceToDevice, |_| true),
     title: "Copies within the GPU",
     model: "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
     kernel: "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
     ..COPIES
 };
 
-const OF_DDP: Rule<Seen> = Rule {
+const OF_DDP: Rule<Issue> = Rule {
     kernel: "nothing to gain in a kernel: the copies are unnecessary.",
     ..WITHIN_DEVICE
 };
 
-const BLOCKING: Rule<Seen> = Rule {
+const BLOCKING: Rule<Issue> = Rule {
     key: "nccl_blocking_compute",
     when: "communication is exposed for long",
-    applies: |_, seen| seen.is_blocking(),
+    applies: |_, issue| issue.is_blocking(),
     title: "Communication blocks computation",
     issue: "Collective communication takes {all}, {time} of it ({share} of the run) while nothing computes{overlaps}{bus}.",
     model: "{advice}",
@@ -268,11 +270,11 @@ const BLOCKING: Rule<Seen> = Rule {
 };
 
 /// Blocking communication has the same remedy, so one finding covers both.
-const POOR_OVERLAP: Rule<Seen> = Rule {
+const POOR_OVERLAP: Rule<Issue> = Rule {
     key: "poor_comm_compute_overlap",
     when: "less of the communication overlaps with computation than the target",
-    applies: |_, seen| seen.is_communication(),
-    gate: |group| !group.any(|seen| seen.facts.blocking().is_flagged),
+    applies: |_, issue| issue.is_communication(),
+    gate: |group| !group.any(|issue| issue.facts.blocking().is_flagged),
     title: "Communication overlaps with computation only in part",
     ..BLOCKING
 };

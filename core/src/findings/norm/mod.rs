@@ -19,7 +19,7 @@ use crate::names::norm::NormKind;
 use crate::profile::measured::MeasuredOperations;
 use crate::profile::norm::Norm;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     norm: Norm,
     /// The bandwidth that the element-wise operations of the trace reach …
@@ -33,11 +33,11 @@ struct Seen<'a> {
     cause: Option<Cause>,
 }
 
-impl<'a> Seen<'a> {
-    fn new(input: &Input, baseline: &'a Baseline, row: &'a Row) -> Seen<'a> {
-        let work = input.judged(row.operation).work;
+impl<'a> Observed<'a> {
+    fn new(input: &Input, baseline: &'a Baseline, row: &'a Row) -> Observed<'a> {
+        let work = input.evaluation(row.operation).work;
         let bytes = work.and_then(|work| work.bytes);
-        Seen {
+        Observed {
             row,
             norm: Norm::of(input.profile, input.operation(row.operation)),
             baseline,
@@ -60,16 +60,20 @@ pub(super) const DOCS: Docs = || [rules::RULES, rules::FOLDABLE].map(rule::docs)
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
-    let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
-    let seen: Vec<Seen> = seen.collect();
-    facts(input, outcome, &baseline, &seen);
+    let observed = rows.iter().map(|row| Observed::new(input, &baseline, row));
+    let observed: Vec<Observed> = observed.collect();
+    facts(input, outcome, &baseline, &observed);
     let gate = Gate::of(input, input.options.thresholds.norm_gate_ms);
-    let is_slow = |seen: &&Seen| gate.is_slow(seen.row) && !is_launch_scale(input, seen.row);
+    let is_slow =
+        |observed: &&Observed| gate.is_slow(observed.row) && !is_launch_scale(input, observed.row);
     let are_foldable = input.has(Family::Convolution)
-        && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
-    let is_foldable = |seen: &&Seen| are_foldable && seen.norm.is_training == Some(false);
-    let slow = seen.iter().filter(is_slow).collect();
-    let foldable = seen.iter().filter(is_foldable).collect();
+        && !observed
+            .iter()
+            .any(|observed| observed.norm.is_trained_batch_norm());
+    let is_foldable =
+        |observed: &&Observed| are_foldable && observed.norm.is_training == Some(false);
+    let slow = observed.iter().filter(is_slow).collect();
+    let foldable = observed.iter().filter(is_foldable).collect();
     outcome.findings = [
         rule::find(input, rules::RULES, slow),
         rule::find(input, rules::FOLDABLE, foldable),
@@ -82,19 +86,24 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.notes.push(note.to_owned());
 }
 
-fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
+fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, observed: &[Observed]) {
     for kind in NormKind::ALL {
         let (key, title) = (kind.key(), kind.title());
-        outcome.counts(seen, &[(key, title, &|seen| seen.norm.kind == kind)]);
+        outcome.counts(
+            observed,
+            &[(key, title, &|observed| observed.norm.kind == kind)],
+        );
     }
-    let batch = seen.iter().filter(|seen| seen.norm.kind == NormKind::Batch);
-    let batch: Vec<&Row> = batch.map(|seen| seen.row).collect();
+    let batch = observed
+        .iter()
+        .filter(|observed| observed.norm.kind == NormKind::Batch);
+    let batch: Vec<&Row> = batch.map(|observed| observed.row).collect();
     let time = Value::Ns(time_ns(&batch));
     outcome.fact("batch_norm", "Time in batch norms", time);
     #[rustfmt::skip]
-    outcome.counts(seen, &[
-        ("batch_norm_training_count", "Batch norms in training", &|seen| seen.norm.is_training == Some(true)),
-        ("batch_norm_inference_count", "Batch norms with fixed statistics", &|seen| seen.norm.is_training == Some(false)),
+    outcome.counts(observed, &[
+        ("batch_norm_training_count", "Batch norms in training", &|observed| observed.norm.is_training == Some(true)),
+        ("batch_norm_inference_count", "Batch norms with fixed statistics", &|observed| observed.norm.is_training == Some(false)),
     ]);
     baseline.facts(outcome);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));

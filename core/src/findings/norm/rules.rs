@@ -1,6 +1,6 @@
 //! The rules for norms.
 
-use super::Seen;
+use super::Observed;
 use super::neighbors::Neighbors;
 use crate::assess::waterfall::Cause;
 use crate::findings::outcome::weighted;
@@ -8,10 +8,10 @@ use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::norm::NormKind;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn words(group: &Group<Self>) -> Words {
         vec![("norm", group.first().norm.kind.title().to_owned())]
@@ -24,14 +24,14 @@ impl Subject for Seen<'static> {
 }
 
 /// All rules for norms of a kind that together are large and at a low % of roofline.
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "helper_kernels",
         when: "most of its gap is layout changes, casts and copies beside the kernels of the norm",
         takes: |group| {
-            let is_helped = |seen: &&&Seen| seen.cause == Some(Cause::Helpers);
-            let helped = group.seen.iter().filter(is_helped);
-            group.time_ns() < 2 * sum(helped.map(|seen| seen.row.time_ns))
+            let is_helped = |observed: &&&Observed| observed.cause == Some(Cause::Helpers);
+            let helped = group.observed.iter().filter(is_helped);
+            group.time_ns() < 2 * sum(helped.map(|observed| observed.row.time_ns))
         },
         title: "Copies and casts beside {norms}",
         issue: "{figures}.",
@@ -75,12 +75,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "most of its time is in norms of which each runs as several kernels, one after the other",
         takes: |group| {
             // A backward pass has a kernel for the gradient of the input and one for those of the weights.
-            let is_several = |seen: &&&Seen| {
-                seen.n_kernels > 1 + usize::from(seen.norm.is_backward)
-                    && seen.norm.kind != NormKind::Batch
+            let is_several = |observed: &&&Observed| {
+                observed.n_kernels > 1 + usize::from(observed.norm.is_backward)
+                    && observed.norm.kind != NormKind::Batch
             };
-            let several = group.seen.iter().filter(is_several);
-            group.time_ns() < 2 * sum(several.map(|seen| seen.row.time_ns))
+            let several = group.observed.iter().filter(is_several);
+            group.time_ns() < 2 * sum(several.map(|observed| observed.row.time_ns))
         },
         title: "{norm} in {kernels}",
         issue: "{figures}{rates}; it computes its statistics in a kernel of its own, and then reads the input again.",
@@ -110,9 +110,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it moves bytes at less than half the rate of element-wise operations",
         takes: |group| {
             let most = group.input.options.thresholds.norm_baseline_ratio;
-            let is_below = |seen: &&&Seen| seen.ratio().is_some_and(|ratio| ratio < most);
-            let below = group.seen.iter().filter(is_below);
-            group.time_ns() < 2 * sum(below.map(|seen| seen.row.time_ns))
+            let is_below =
+                |observed: &&&Observed| observed.ratio().is_some_and(|ratio| ratio < most);
+            let below = group.observed.iter().filter(is_below);
+            group.time_ns() < 2 * sum(below.map(|observed| observed.row.time_ns))
         },
         title: "{norm} far below element-wise operations",
         ..BELOW
@@ -125,8 +126,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-const BELOW: Rule<Seen> = Rule {
-    by: |seen| seen.norm.kind.label().to_owned(),
+const BELOW: Rule<Observed> = Rule {
+    by: |observed| observed.norm.kind.label().to_owned(),
     gate: |group| group.is_large(|lines| lines.norm_gate_ms),
     issue: "{figures}{rates}.",
     model: "{advice}.",
@@ -142,7 +143,7 @@ const BELOW: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-fn below(group: &Group<Seen<'static>>) -> Words {
+fn below(group: &Group<Observed<'static>>) -> Words {
     vec![
         ("rates", rates(group)),
         ("advice", advice(group)),
@@ -152,7 +153,7 @@ fn below(group: &Group<Seen<'static>>) -> Words {
 }
 
 /// Batch norms with fixed statistics only scale channels, which the weights of a convolution can do.
-pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
+pub(super) const FOLDABLE: &[Rule<Observed>] = &[Rule {
     key: "foldable_batch_norm",
     when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",
     gate: |group| group.is_large(|lines| lines.norm_gate_ms),
@@ -170,15 +171,15 @@ pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
 }];
 
 /// What the operations reach that norms are compared with, in percent of the memory bandwidth.
-fn yardstick_percent(group: &Group<Seen<'static>>) -> Option<f64> {
-    weighted(group.seen.iter().filter_map(|seen| {
-        let percent = seen.baseline.percent(seen.yardstick?.gbps)?;
-        Some((percent, seen.row.time_ns))
+fn yardstick_percent(group: &Group<Observed<'static>>) -> Option<f64> {
+    weighted(group.observed.iter().filter_map(|observed| {
+        let percent = observed.baseline.percent(observed.yardstick?.gbps)?;
+        Some((percent, observed.row.time_ns))
     }))
 }
 
 /// "; the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s".
-fn rates(group: &Group<Seen<'static>>) -> String {
+fn rates(group: &Group<Observed<'static>>) -> String {
     let first = group.first();
     let Some((gbps, yardstick)) = first.gbps.zip(first.yardstick) else {
         return String::new();
@@ -188,9 +189,12 @@ fn rates(group: &Group<Seen<'static>>) -> String {
     format!("; the longest moves {rate} where `{name}` moves {other}")
 }
 
-fn advice(group: &Group<Seen<'static>>) -> String {
+fn advice(group: &Group<Observed<'static>>) -> String {
     use NormKind::{Batch, Instance};
-    let mut wanted = group.seen.iter().filter_map(|seen| seen.norm.wanted_format);
+    let mut wanted = group
+        .observed
+        .iter()
+        .filter_map(|observed| observed.norm.wanted_format);
     match (group.first().norm.kind, wanted.next()) {
         (Batch, Some(format)) => format!(
             "run the network in `{format}`, so that the channels of a pixel are contiguous; larger batches; group or layer norm where the accuracy allows"
@@ -209,7 +213,7 @@ fn advice(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-fn reach(group: &Group<Seen<'static>>) -> String {
+fn reach(group: &Group<Observed<'static>>) -> String {
     let baseline = group.first().baseline;
     match baseline.demonstrated {
         Some(_) => baseline.sentence(),
@@ -218,36 +222,36 @@ fn reach(group: &Group<Seen<'static>>) -> String {
 }
 
 /// How many read tensors with strided channels; empty if none.
-fn strided(group: &Group<Seen<'static>>) -> String {
-    let are_apart = |seen: &&&Seen| seen.norm.wanted_format.is_some();
-    let all = format::counted(group.seen.len() as u64, "operation");
-    match group.seen.iter().filter(are_apart).count() {
+fn strided(group: &Group<Observed<'static>>) -> String {
+    let are_apart = |observed: &&&Observed| observed.norm.wanted_format.is_some();
+    let all = format::counted(group.observed.len() as u64, "operation");
+    match group.observed.iter().filter(are_apart).count() {
         0 => String::new(),
         1 => format!("1 of {all} reads a tensor whose channels are strided in memory."),
         n => format!("{n} of {all} read tensors whose channels are strided in memory."),
     }
 }
 
-fn comparison(group: &Group<Seen<'static>>) -> Table {
+fn comparison(group: &Group<Observed<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
-    let work = |seen: &Seen| group.input.judged(seen.row.operation).work;
-    let bytes = |seen: &Seen| work(seen)?.bytes;
+    let work = |observed: &Observed| group.input.evaluation(observed.row.operation).work;
+    let bytes = |observed: &Observed| work(observed)?.bytes;
     let name = |at: usize| Value::Quoted(short_name(group.input, group.input.operation(at)));
-    let seen = group.seen.iter().copied().take(MAX_ROWS);
+    let observed = group.observed.iter().copied().take(MAX_ROWS);
     #[rustfmt::skip]
-    let columns: &[CellColumn<&Seen>] = &[
-        ("operation", "Operation", &|seen| name(seen.row.operation)),
-        ("type", "Type", &|seen| Value::Text(seen.norm.class())),
-        ("bytes", "Bytes a call", &|seen| bytes(seen).map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64))),
-        ("bandwidth", "Bandwidth", &|seen| Value::gbps(seen.gbps)),
-        ("yardstick", "Compared with", &|seen| seen.yardstick.map_or(Value::Empty, |one| name(one.operation))),
-        ("yardstick_bandwidth", "Its bandwidth", &|seen| Value::gbps(seen.yardstick.map(|one| one.gbps))),
-        ("ratio", "Ratio", &|seen| Value::number(seen.ratio())),
+    let columns: &[CellColumn<&Observed>] = &[
+        ("operation", "Operation", &|observed| name(observed.row.operation)),
+        ("type", "Type", &|observed| Value::Text(observed.norm.class())),
+        ("bytes", "Bytes a call", &|observed| bytes(observed).map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64))),
+        ("bandwidth", "Bandwidth", &|observed| Value::gbps(observed.gbps)),
+        ("yardstick", "Compared with", &|observed| observed.yardstick.map_or(Value::Empty, |one| name(one.operation))),
+        ("yardstick_bandwidth", "Its bandwidth", &|observed| Value::gbps(observed.yardstick.map(|one| one.gbps))),
+        ("ratio", "Ratio", &|observed| Value::number(observed.ratio())),
     ];
     Table::of(
         "baseline_comparison",
         "Compared with element-wise operations",
-        seen.filter(|seen| work(seen).is_some()),
+        observed.filter(|observed| work(observed).is_some()),
         columns,
     )
 }

@@ -1,6 +1,6 @@
 use super::super::finding::Impact;
 use super::super::outcome::Outcome;
-use super::super::samples::{Calls, found, only, patterns, says, says_no};
+use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 
 const KERNEL: &str = "void at::native::batch_norm_kernel";
 const ELEMENTWISE: &str = "void at::native::vectorized_elementwise_kernel<4>";
@@ -65,7 +65,7 @@ fn both_rates_are_in_the_issue_and_in_the_table() {
     let finding = found(&outcome, "norm_kernel_issue");
     // 205.5 MB in 300 µs.
     let rates = "the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s";
-    says(&finding.issue, &[rates]);
+    assert_contains(&finding.issue, &[rates]);
     assert_eq!(finding.tables[0].key, "baseline_comparison");
     assert_eq!(finding.tables[0].rows[0][6].text(), "0.171");
     assert_eq!(finding.tables[1].rows[0][1].text(), "batch norm, training");
@@ -81,18 +81,18 @@ fn without_large_operations_those_of_like_size_are_compared() {
     let finding = found(&outcome, "norm_kernel_issue");
     // 24 MB in 100 µs: 240 GB/s.
     let rates = "the longest moves 240 GB/s where `aten::add_` moves 4.00 TB/s";
-    says(&finding.issue, &[rates]);
-    says(&finding.reasoning.concat(), &["moves about as much"]);
+    assert_contains(&finding.issue, &[rates]);
+    assert_contains(&finding.reasoning.concat(), &["moves about as much"]);
 }
 
 #[test]
 fn the_channels_last_format_is_that_of_the_rank() {
     let model = |x| with_additions(300, x, 300).findings[0].model.clone();
     let flat = model(IMAGES);
-    says(&flat, &["in `torch.channels_last`"]);
+    assert_contains(&flat, &["in `torch.channels_last`"]);
     let deep = model("4x64x16x112x112@12845056x200704x12544x112x1");
-    says(&deep, &["in `torch.channels_last_3d`"]);
-    says_no(&model(CHANNELS_LAST), &["channels_last"]);
+    assert_contains(&deep, &["in `torch.channels_last_3d`"]);
+    assert_contains_none(&model(CHANNELS_LAST), &["channels_last"]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn kernels_as_short_as_their_launch_are_no_finding() {
     let calls = (0..50).fold(Calls::new(), |calls, _| batch_norm(calls, x, "True", 5));
     let outcome = calls.outcome("norm");
     assert_eq!(patterns(&outcome), [""; 0]);
-    says(&outcome.notes.concat(), &["about as long as launching"]);
+    assert_contains(&outcome.notes.concat(), &["about as long as launching"]);
 }
 
 /// What runs before and after a layer norm on its stream, and the resulting advice.
@@ -151,7 +151,7 @@ fn a_norm_is_merged_with_its_neighbors() {
     for (around, expected) in cases {
         assert_eq!(model(around), expected);
     }
-    says(&model(["aten::mm"; 3]), &["no element-wise operation"]);
+    assert_contains(&model(["aten::mm"; 3]), &["no element-wise operation"]);
 }
 
 /// 16.8 million FP16 elements, 67 MB, 12.7 µs at 5 300 GB/s; the copy before the norm takes most of the time.
@@ -169,8 +169,8 @@ fn copies_inside_a_norm_are_its_cause() {
     let finding = only(&outcome, "helper_kernels");
     assert_eq!(finding.title, "Copies and casts beside group norms");
     assert_eq!(finding.impact, Some(Impact::measured(100_000)));
-    says(&finding.model, &["channels-last"]);
-    says(&finding.causes, &["1 copy kernel"]);
+    assert_contains(&finding.model, &["channels-last"]);
+    assert_contains(&finding.causes, &["1 copy kernel"]);
     assert_eq!(patterns(&norm(1)), [""; 0]);
 }
 
@@ -190,6 +190,6 @@ fn a_norm_in_few_workgroups_is_called_that() {
         finding.title,
         "Layer norm in 2 workgroups on 304 compute units"
     );
-    says(&finding.model, &["sums over all rows"]);
+    assert_contains(&finding.model, &["sums over all rows"]);
     assert_eq!(patterns(&backward(4096)), ["memory_bound_gap"]);
 }

@@ -18,7 +18,7 @@ use crate::profile::collectives::communication;
 use crate::profile::launch::is_launched_by_graph;
 use crate::profile::operations::Operation;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     kind: OtherKind,
     sorting_ns: i64,
@@ -35,7 +35,7 @@ struct Seen<'a> {
     odd_size: Option<[u64; 3]>,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     /// Whether it is the gradient of a lookup that sorts indices.
     fn sorts(&self) -> bool {
         self.sorting_ns > 0 && matches!(self.kind, OtherKind::LookUp | OtherKind::Scatter)
@@ -71,11 +71,11 @@ pub(super) fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let profile = input.profile;
     let gate = Gate::of(input, input.options.thresholds.other_gate_ms);
-    let mut seen: Vec<Seen> = rows
+    let mut observed: Vec<Observed> = rows
         .iter()
         .map(|row| {
             let operation = input.operation(row.operation);
-            let work = input.judged(row.operation).work;
+            let work = input.evaluation(row.operation).work;
             let arguments = operation.arguments(profile);
             let steps = arguments.as_ref().and_then(sequential_steps);
             let call_us = row.time_ns as f64 / 1e3 / row.n_calls.max(1) as f64;
@@ -85,7 +85,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 let most_us = LAUNCHES_OF_STEP * input.options.thresholds.short_kernel_us;
                 call_us / steps < most_us && n_kernels < steps
             };
-            Seen {
+            Observed {
                 row,
                 kind: kind_of(profile, operation),
                 sorting_ns: sorting_ns(profile, operation),
@@ -98,20 +98,22 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             }
         })
         .collect();
-    add_facts(input, outcome, &seen);
+    add_facts(input, outcome, &observed);
     if outcome.status != Status::Done {
         return;
     }
-    seen.retain(|seen| !seen.row.is_anomaly);
-    let (small, seen): (Vec<Seen>, Vec<Seen>) = seen
+    observed.retain(|observed| !observed.row.is_anomaly);
+    let (small, observed): (Vec<Observed>, Vec<Observed>) = observed
         .into_iter()
-        .partition(|seen| is_launch_scale(input, seen.row));
-    outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
+        .partition(|observed| is_launch_scale(input, observed.row));
+    outcome.findings = rule::find(input, rules::RULES, observed.iter().collect());
     let of_small = rule::find(input, rules::SMALL, small.iter().collect());
     outcome.findings.extend(of_small);
     // Sorting indices has its own finding, whatever else the operation does.
-    let rest = seen.iter().filter(|seen| !rules::is_for_sorting(seen));
-    let rest: Vec<&Row> = rest.map(|seen| seen.row).collect();
+    let rest = observed
+        .iter()
+        .filter(|observed| !rules::is_for_sorting(observed));
+    let rest: Vec<&Row> = rest.map(|observed| observed.row).collect();
     let unknown = unmodelled(input, rest, &gate, "operation");
     outcome.findings.extend(unknown);
 }
@@ -147,14 +149,14 @@ impl GraphKernels {
     }
 }
 
-fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+fn add_facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
     use OtherKind::{LookUp, Miscellaneous, Recurrent, Scatter};
     #[rustfmt::skip]
-    outcome.counts(seen, &[
-        ("look_up_count", "Look-ups by index", &|seen| seen.kind == LookUp),
-        ("scatter_count", "Writes by index", &|seen| seen.kind == Scatter),
-        ("recurrent_count", "Recurrent layers", &|seen| seen.kind == Recurrent),
-        ("miscellaneous_count", "Operations without an analysis of their own", &|seen| seen.kind == Miscellaneous),
+    outcome.counts(observed, &[
+        ("look_up_count", "Look-ups by index", &|observed| observed.kind == LookUp),
+        ("scatter_count", "Writes by index", &|observed| observed.kind == Scatter),
+        ("recurrent_count", "Recurrent layers", &|observed| observed.kind == Recurrent),
+        ("miscellaneous_count", "Operations without an analysis of their own", &|observed| observed.kind == Miscellaneous),
     ]);
     let (n_collectives, collectives_ns) = communication(input.profile);
     let of_graphs = GraphKernels::of(input);

@@ -1,23 +1,23 @@
 //! The rules for lookups and writes by index, for recurrent layers and for the rest.
 
-use super::Seen;
+use super::Observed;
 use crate::findings::narrower::instead_of_32_bits;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 }
 
 /// Calls that are about as short as their launch.
-pub(super) const SMALL: &[Rule<Seen>] = &[
+pub(super) const SMALL: &[Rule<Observed>] = &[
     Rule {
         key: "many_small_look_ups",
         when: "many look-ups are about as short as their launch",
-        applies: |_, seen| seen.kind == OtherKind::LookUp,
+        applies: |_, observed| observed.kind == OtherKind::LookUp,
         title: "Many short look-ups",
         issue: "{calls} of look-ups take {each} each on average: {time}{at}.",
         model: "look up in several tables at once: join tables of one width and add an offset to the indices of each, or use an embedding that takes all tables in one call (table-batched embedding).",
@@ -27,7 +27,7 @@ pub(super) const SMALL: &[Rule<Seen>] = &[
     Rule {
         key: "many_small_cells",
         when: "many calls of a recurrent cell are about as short as their launch",
-        applies: |_, seen| seen.kind == OtherKind::Recurrent,
+        applies: |_, observed| observed.kind == OtherKind::Recurrent,
         title: "Recurrent cells, one call for each step",
         issue: "{calls} of a recurrent cell take {each} each on average: {time}{at}.",
         model: "use the layer in place of the cell (`torch.nn.LSTM` for `torch.nn.LSTMCell`, `torch.nn.GRU` for `torch.nn.GRUCell`): one call computes all steps, and its GEMMs with the input run for all steps at once; where each step depends on a result of the last one, capture the steps in a GPU graph.",
@@ -36,7 +36,7 @@ pub(super) const SMALL: &[Rule<Seen>] = &[
     },
 ];
 
-fn small(group: &Group<Seen<'static>>) -> Words {
+fn small(group: &Group<Observed<'static>>) -> Words {
     let each_ns = group.mean_ns(n_calls(&group.rows));
     vec![("each", format::time_ns(each_ns))]
 }
@@ -44,11 +44,11 @@ fn small(group: &Group<Seen<'static>>) -> Words {
 /// Sorting indices is the main cost from this share of a gradient's time on.
 const SORTING_SHARE: f64 = 0.25;
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "sorted_accumulation",
         when: "the gradient of a look-up spends a quarter of its time or more on sorting indices",
-        applies: |_, seen| is_for_sorting(seen),
+        applies: |_, observed| is_for_sorting(observed),
         gate: |group| group.is_large(|lines| lines.other_gate_ms),
         title: "Index and embedding gradients that sort their indices",
         issue: "{figures}, {share} of it in sorting indices ({sorting}).",
@@ -59,20 +59,20 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             "How often indices repeat is not recorded; it decides which way is faster.",
         ],
         words: |group| {
-            let sorting_ns = group.sum(|seen| seen.sorting_ns);
+            let sorting_ns = group.sum(|observed| observed.sorting_ns);
             let percent = sorting_ns as f64 / group.time_ns().max(1) as f64 * 100.0;
             vec![
                 ("sorting", format::time_ns(sorting_ns)),
                 ("share", format::percent(percent)),
             ]
         },
-        saves: Saves::AtMost(|input, seen| input.gpu().map(|_| seen.sorting_ns)),
+        saves: Saves::AtMost(|input, observed| input.gpu().map(|_| observed.sorting_ns)),
         ..Rule::BASE
     },
     Rule {
         key: "slow_look_up_gradient",
         when: "the gradient of a look-up is slow, and not for sorting",
-        applies: |_, seen| seen.sorts() && seen.is_slow,
+        applies: |_, observed| observed.sorts() && observed.is_slow,
         title: "Index and embedding gradients at a low % of the memory bandwidth",
         issue: "{figures}; it adds up the rows of equal indices.",
         model: "for embeddings use sparse gradients (`sparse=True`) or a fused embedding operation: both touch only the rows in use.",
@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "whole_tensors_gathered",
         when: "a look-up selects as many rows as its source has, of at least 64 KiB each, in 5 % of the computation or more",
-        applies: |_, seen| seen.is_of_whole,
+        applies: |_, observed| observed.is_of_whole,
         takes: |group| {
             let share = group.input.percent_of_compute(group.time_ns());
             let least = group.input.options.thresholds.medium_percent_of_compute;
@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_look_up",
         when: "a look-up by index is slow",
-        applies: |_, seen| seen.kind == OtherKind::LookUp && seen.is_slow,
+        applies: |_, observed| observed.kind == OtherKind::LookUp && observed.is_slow,
         title: "Gathers (indexed reads) at a low % of the memory bandwidth",
         issue: "{figures}; it reads rows selected by an index.",
         model: "look up once and keep the result, or merge neighboring look-ups into one; a slice or a view needs no index.",
@@ -120,7 +120,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_scatter",
         when: "a write by index is slow",
-        applies: |_, seen| seen.kind == OtherKind::Scatter && seen.is_slow,
+        applies: |_, observed| observed.kind == OtherKind::Scatter && observed.is_slow,
         title: "Scatters (indexed writes) at a low % of the memory bandwidth",
         issue: "{figures}; it writes to positions given by an index.",
         model: "if many rows are written to the same index, sort them by index once (CSR) and use a segment reduction; a mask or a slice needs no index.",
@@ -134,7 +134,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "sequential_steps",
         when: "the steps of a recurrent layer, which follow one another in fewer kernels than steps, take no longer than two short kernels",
-        applies: |_, seen| is_recurrent(seen) && seen.has_short_steps,
+        applies: |_, observed| is_recurrent(observed) && observed.has_short_steps,
         title: "Recurrent layers: short steps, one after the other",
         issue: "{figures}; each of its {steps} takes {each}, and waits for the one before it.",
         model: "give a step more to do: larger batches take hardly longer, and shorter sequences have fewer steps; where the model is free to choose, layers that compute all positions at once (attention, convolution, scans) need none.",
@@ -157,19 +157,19 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "compute_bound_gap",
         when: "a recurrent layer is slow and compute-bound",
-        applies: |_, seen| is_recurrent(seen) && is_compute_bound(seen),
+        applies: |_, observed| is_recurrent(observed) && is_compute_bound(observed),
         ..RECURRENT
     },
     Rule {
         key: "memory_bound_gap",
         when: "a recurrent layer is slow and memory-bound",
-        applies: |_, seen| is_recurrent(seen),
+        applies: |_, observed| is_recurrent(observed),
         ..RECURRENT
     },
     Rule {
         key: "fft_size",
         when: "a Fourier transform is slow, and its size has a prime factor above 13",
-        applies: |_, seen| is_miscellaneous(seen) && seen.odd_size.is_some(),
+        applies: |_, observed| is_miscellaneous(observed) && observed.odd_size.is_some(),
         title: "Fourier transforms of size {size}",
         issue: "{figures}; its size {size} has the prime factor {factor}, which fast kernels of FFT libraries are not built for.",
         model: "transform sizes with the prime factors 2, 3, 5 and 7 alone: pad with zeros to {next}, where the algorithm allows (convolutions, correlations, spectra for display).",
@@ -189,28 +189,28 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "compute_bound_gap",
         when: "any other operation is slow and compute-bound",
-        applies: |_, seen| is_miscellaneous(seen) && is_compute_bound(seen),
+        applies: |_, observed| is_miscellaneous(observed) && is_compute_bound(observed),
         ..MISCELLANEOUS
     },
     Rule {
         key: "memory_bound_gap",
         when: "any other operation is slow and memory-bound",
-        applies: |_, seen| is_miscellaneous(seen),
+        applies: |_, observed| is_miscellaneous(observed),
         ..MISCELLANEOUS
     },
 ];
 
-const SLOW: Rule<Seen> = Rule {
-    by: |seen| seen.row.gap_bucket(),
+const SLOW: Rule<Observed> = Rule {
+    by: |observed| observed.row.gap_bucket(),
     ..Rule::BASE
 };
 
 /// The library's operator is already used; what remains is the type, and the amount of work in a step of the sequence.
-const RECURRENT: Rule<Seen> = Rule {
+const RECURRENT: Rule<Observed> = Rule {
     title: "Recurrent layers at a low % of roofline",
     model: "{narrower}larger batches: the steps of a sequence follow one another, and each has the rows of a batch alone.",
     words: |group| {
-        let narrower = match group.any(|seen| seen.is_in_fp32) {
+        let narrower = match group.any(|observed| observed.is_in_fp32) {
             true => format!("{}; ", instead_of_32_bits(group.input, &group.rows)),
             false => String::new(),
         };
@@ -219,7 +219,7 @@ const RECURRENT: Rule<Seen> = Rule {
     ..MISCELLANEOUS
 };
 
-const MISCELLANEOUS: Rule<Seen> = Rule {
+const MISCELLANEOUS: Rule<Observed> = Rule {
     title: "Other operations at a low % of roofline",
     issue: "{figures}.",
     model: "see whether a fused or library operation does the same work for these shapes.",
@@ -229,18 +229,18 @@ const MISCELLANEOUS: Rule<Seen> = Rule {
     ..SLOW
 };
 
-pub(super) fn is_for_sorting(seen: &Seen) -> bool {
-    seen.sorts() && seen.sorting_ns as f64 >= SORTING_SHARE * seen.row.time_ns as f64
+pub(super) fn is_for_sorting(observed: &Observed) -> bool {
+    observed.sorts() && observed.sorting_ns as f64 >= SORTING_SHARE * observed.row.time_ns as f64
 }
 
-fn is_recurrent(seen: &Seen) -> bool {
-    seen.kind == OtherKind::Recurrent && seen.is_slow
+fn is_recurrent(observed: &Observed) -> bool {
+    observed.kind == OtherKind::Recurrent && observed.is_slow
 }
 
-fn is_miscellaneous(seen: &Seen) -> bool {
-    seen.kind == OtherKind::Miscellaneous && seen.is_slow
+fn is_miscellaneous(observed: &Observed) -> bool {
+    observed.kind == OtherKind::Miscellaneous && observed.is_slow
 }
 
-fn is_compute_bound(seen: &Seen) -> bool {
-    seen.row.bound == Some(Bound::Compute)
+fn is_compute_bound(observed: &Observed) -> bool {
+    observed.row.bound == Some(Bound::Compute)
 }

@@ -11,14 +11,14 @@ use crate::names::Family;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
 use crate::profile::reduction::Axis;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     name: &'a str,
     kind: ReductionKind,
     axis: Option<Axis>,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     /// What it saves at the usual efficiency, or at roofline if that is unknown.
     fn impact(&self) -> Option<Impact> {
         let row = self.row;
@@ -34,22 +34,22 @@ pub(super) const DOCS: Docs =
     || [rule::docs(cross_entropy::RULES), rule::docs(rules::RULES)].concat();
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
-    let seen = rows.iter().map(|row| {
+    let observed = rows.iter().map(|row| {
         let operation = input.operation(row.operation);
         let name = operation.short_name(input.profile);
-        Seen {
+        Observed {
             row,
             name,
             kind: ReductionKind::of(name),
             axis: Axis::of(input.profile, operation),
         }
     });
-    let seen: Vec<Seen> = seen.collect();
-    facts(input, outcome, &seen);
+    let observed: Vec<Observed> = observed.collect();
+    facts(input, outcome, &observed);
     let gate = Gate::of(input, input.options.thresholds.reduce_gate_ms);
-    let candidates = seen
-        .iter()
-        .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
+    let candidates = observed.iter().filter(|observed| {
+        is_bottleneck(input, observed.row, &gate) && !is_launch_scale(input, observed.row)
+    });
     let found = rule::find(input, rules::RULES, candidates.collect());
     let losses = cross_entropy::losses(input);
     let losses = losses
@@ -60,13 +60,13 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.notes.extend(launch_scale_note(input, rows));
 }
 
-fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let rows = |is: &dyn Fn(&Seen) -> bool| -> Vec<&Row> {
-        let chosen = seen.iter().filter(|seen| is(seen));
-        chosen.map(|seen| seen.row).collect()
+fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
+    let rows = |is: &dyn Fn(&Observed) -> bool| -> Vec<&Row> {
+        let chosen = observed.iter().filter(|observed| is(observed));
+        chosen.map(|observed| observed.row).collect()
     };
-    let softmax = rows(&|seen| seen.kind == ReductionKind::Softmax);
-    let sorting = time_ns(&rows(&|seen| seen.kind.takes_passes()));
+    let softmax = rows(&|observed| observed.kind == ReductionKind::Softmax);
+    let sorting = time_ns(&rows(&|observed| observed.kind.takes_passes()));
     #[rustfmt::skip]
     outcome.facts([
         ("softmax_count", "Softmax operations", Value::Count(softmax.len() as u64)),
@@ -79,7 +79,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         let name = strings.get(operation.key.name);
         operation.family == Family::Gemm && (name.contains("bmm") || name.contains("matmul"))
     });
-    let scores = rows(&|seen| is_softmax_of_attention(seen.name));
+    let scores = rows(&|observed| is_softmax_of_attention(observed.name));
     if has_batched && !scores.is_empty() {
         let calls = format::counted(n_calls(&scores), "call");
         let time = format::time_ns(time_ns(&scores));

@@ -1,15 +1,15 @@
 //! The rules for reductions.
 
-use super::Seen;
+use super::Observed;
 use crate::findings::assessment::Band;
 use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
 use crate::profile::reduction::Axis;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
@@ -23,23 +23,29 @@ pub(super) const USUAL: Band = Band(50.0, 70.0);
 /// Added for operations that read their values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "strided_reduction",
         when: "the reduced dimension is not the innermost one in memory",
-        applies: |_, seen| seen.axis.is_some_and(|axis| axis.is_strided == Some(true)),
+        applies: |_, observed| {
+            observed
+                .axis
+                .is_some_and(|axis| axis.is_strided == Some(true))
+        },
         title: "Reductions over a strided dimension",
         issue: "{figures}; it reduces a dimension that is not the innermost one in memory.",
         model: "reduce the innermost dimension where the model is free to choose, or create the tensor in the layout that is reduced.",
         kernel: "compare with a kernel for this layout (several columns at a time).",
-        saves: Saves::Each(|_, seen| seen.impact()),
+        saves: Saves::Each(|_, observed| observed.impact()),
         ..Rule::BASE
     },
     Rule {
         key: "few_results",
         when: "there are fewer results than compute units, each of many elements",
         // A softmax has as many results as elements.
-        applies: |input, seen| seen.kind != ReductionKind::Softmax && has_few_results(input, seen),
+        applies: |input, observed| {
+            observed.kind != ReductionKind::Softmax && has_few_results(input, observed)
+        },
         title: "{few?Reductions in {few}|Reductions with fewer results than compute units}",
         issue: "{figures}; {results} for {elements} elements.",
         model: "reduce several tensors{picks?, or more rows,} in one call{picks?|, or sum up where the values are produced}.",
@@ -58,19 +64,19 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 holds("picks", picks_element(first.name)),
             ]
         },
-        saves: Saves::Each(|_, seen| seen.impact()),
+        saves: Saves::Each(|_, observed| observed.impact()),
         ..Rule::BASE
     },
     Rule {
         key: "softmax_below_bandwidth",
         when: "it is a softmax",
-        applies: |_, seen| seen.kind == ReductionKind::Softmax,
+        applies: |_, observed| observed.kind == ReductionKind::Softmax,
         title: "Softmax at a low % of the memory bandwidth",
         issue: "{figures}.",
         model: "{attention?where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it|fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)}.",
         kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
         words: |group| {
-            let is_any = group.any(|seen| is_softmax_of_attention(seen.name));
+            let is_any = group.any(|observed| is_softmax_of_attention(observed.name));
             vec![holds("attention", is_any)]
         },
         saves: Saves::Usual(USUAL),
@@ -79,7 +85,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "sorting",
         when: "it sorts",
-        applies: |_, seen| seen.kind == ReductionKind::Sorting,
+        applies: |_, observed| observed.kind == ReductionKind::Sorting,
         title: "Sorting",
         issue: "{figures}; sorting reads its keys several times.",
         model: "where a full order is not needed, ask for the largest k (`topk`), sort once and keep the result, or use a fused sampling operation.",
@@ -91,7 +97,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "selection",
         when: "it selects the largest, k-th or middle values",
-        applies: |_, seen| seen.kind == ReductionKind::Selection,
+        applies: |_, observed| observed.kind == ReductionKind::Selection,
         title: "Selecting the largest values",
         issue: "{figures}; a selection reads its values several times.",
         model: "select among fewer values where a part of them is enough, or use an operation that selects inside of what follows (sampling, MoE routing).",
@@ -103,7 +109,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "compaction",
         when: "the size of its result depends on the values (`nonzero`, `unique`, `masked_select`)",
-        applies: |_, seen| seen.kind == ReductionKind::Compaction,
+        applies: |_, observed| observed.kind == ReductionKind::Compaction,
         title: "Data-dependent output size",
         issue: "{figures}; all values are read before the size of the result is known.",
         model: "where a mask is enough keep all positions (`torch.where`, multiplying by the mask), and keep a result that is needed again: the CPU waits to learn its size.",
@@ -114,7 +120,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a mean, sum, extreme or norm of no rule above",
-        applies: |_, seen| seen.kind.is_plain(),
+        applies: |_, observed| observed.kind.is_plain(),
         title: "Reductions at a low % of the memory bandwidth",
         model: "fuse it with what produces its input (`torch.compile`): the input is then reduced while it is written.",
         kernel: "reductions usually reach 50 to 70 % of the memory bandwidth: check with the reproducer how these shapes are split over the GPU.",
@@ -123,7 +129,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a loss",
-        applies: |_, seen| seen.kind == ReductionKind::Loss,
+        applies: |_, observed| observed.kind == ReductionKind::Loss,
         title: "Losses at a low % of the memory bandwidth",
         model: "let one kernel compute the loss from its inputs (for classes a fused cross entropy, else `torch.compile`): they are then not written and read again.",
         kernel: "check with the reproducer how its rows are split over the GPU.",
@@ -131,7 +137,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a pooling",
-        applies: |_, seen| seen.kind == ReductionKind::Pooling,
+        applies: |_, observed| observed.kind == ReductionKind::Pooling,
         title: "Pooling at a low % of the memory bandwidth",
         model: "keep its input in the layout of the convolutions around it (`torch.channels_last`); where the model is free to choose, a strided convolution needs no pooling after it.",
         kernel: "compare this kernel size in other implementations with the reproducer.",
@@ -139,7 +145,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a running sum or product",
-        applies: |_, seen| seen.kind == ReductionKind::Scan,
+        applies: |_, observed| observed.kind == ReductionKind::Scan,
         title: "Scans (cumulative sums) {few?in {few}|at a low % of the memory bandwidth}",
         model: "run it along the innermost dimension, over as many rows at once as possible; where totals of blocks are enough, a sum of blocks needs no order.",
         kernel: "compare with a blocked scan for these shapes.",
@@ -148,7 +154,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a part of a state-space layer",
-        applies: |_, seen| seen.kind == ReductionKind::StateSpace,
+        applies: |_, observed| observed.kind == ReductionKind::StateSpace,
         title: "State-space layers at a low % of roofline",
         model: "use kernels that do the short convolution, the scan and the gate of a layer together where its library has them; where the model is free to choose, the chunked form is matrix multiplication.",
         kernel: "check with the reproducer how channels and sequence are split over the GPU.",
@@ -164,18 +170,18 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 /// Reductions without a pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Seen> = Rule {
+const GAP: Rule<Observed> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
-    by: |seen| seen.row.gap_bucket(),
+    by: |observed| observed.row.gap_bucket(),
     gate: |group| group.is_large(|lines| lines.reduce_gate_ms),
     is_pattern: false,
     ..Rule::BASE
 };
 
-fn has_few_results(input: &Input, seen: &Seen) -> bool {
+fn has_few_results(input: &Input, observed: &Observed) -> bool {
     let ratio = input.options.thresholds.reduce_ratio;
-    let known = seen.axis.zip(input.n_units());
+    let known = observed.axis.zip(input.n_units());
     known.is_some_and(|(axis, units)| {
         axis.results < f64::from(units) && axis.elements >= ratio * axis.results
     })

@@ -1,5 +1,5 @@
 use super::super::finding::Estimate;
-use super::super::samples::{Calls, found, only, patterns, says, says_no};
+use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 use super::*;
 
 /// 64 million FP32 elements: 256 MB, at 5 300 GB/s 48 µs.
@@ -102,7 +102,7 @@ fn each_kind_has_its_own_words() {
 fn a_single_result_names_its_elements() {
     let outcome = reduced("aten::sum", ROWS, "[]", 1000);
     let issue = &found(&outcome, "few_results").issue;
-    says(issue, &["1 result for 64 000 000 elements."]);
+    assert_contains(issue, &["1 result for 64 000 000 elements."]);
 }
 
 /// Batched GEMMs next to the softmax of attention; the softmax of a loss, as in a recommender, is not related to
@@ -120,13 +120,13 @@ fn softmax_beside_batched_gemms_is_noted() {
     let attention = Calls::new().call("aten::_softmax", scores, "softmax", 100);
     assert!(attention.outcome("reduce").notes.is_empty());
     let note = "attention that is not fused";
-    says(&with_gemm(&attention).notes[0], &[note]);
+    assert_contains(&with_gemm(&attention).notes[0], &[note]);
     let logits = "4096x32000@32000x1:float, =1, =False";
     let loss = Calls::new().call("aten::_log_softmax", logits, "softmax", 5000);
     let outcome = with_gemm(&loss);
-    says_no(&outcome.notes.concat(), &["attention"]);
+    assert_contains_none(&outcome.notes.concat(), &["attention"]);
     let finding = only(&outcome, "softmax_below_bandwidth");
-    says(&finding.model, &["fuse it with the loss"]);
+    assert_contains(&finding.model, &["fuse it with the loss"]);
 }
 
 /// A reduction that picks an element has nothing to sum up.
@@ -151,11 +151,11 @@ fn the_launch_tells_how_much_of_the_gpu_a_reduction_uses() {
     };
     let one = sum_in(1);
     assert_eq!(one.title, "Reductions in 1 workgroup on 304 compute units");
-    says(&one.causes, &["can use at most 0.3 % of the GPU"]);
-    says_no(&one.causes, &["unexplained"]);
-    says_no(&one.reasoning.concat(), &["not recorded"]);
+    assert_contains(&one.causes, &["can use at most 0.3 % of the GPU"]);
+    assert_contains_none(&one.causes, &["unexplained"]);
+    assert_contains_none(&one.reasoning.concat(), &["not recorded"]);
     let many = sum_in(1216);
-    says(&many.title, &["fewer results than compute units"]);
+    assert_contains(&many.title, &["fewer results than compute units"]);
 }
 
 /// Logits of 4 096 × 128 000 in BF16: 1.05 GB, 198 µs at 5 300 GB/s. A fused loss reads them and writes their gradient.
@@ -200,8 +200,8 @@ fn a_loss_over_many_classes_is_one_finding() {
     };
     let outcome = run(128_000, true);
     let loss = found(&outcome, "cross_entropy");
-    says(&loss.title, &["over 128 000 classes in separate kernels"]);
-    says(
+    assert_contains(&loss.title, &["over 128 000 classes in separate kernels"]);
+    assert_contains(
         &loss.issue,
         &[
             "6 kernels",
@@ -231,14 +231,14 @@ fn short_rows_and_gathers_are_causes_only_where_they_matter() {
     };
     let narrow = "16000000x4@4x1:float";
     let sum = |dim: &str| causes("aten::sum", &format!("{narrow}, =[{dim}]"), "reduce_kernel");
-    says(&sum("1"), &["rows of 4 elements are short"]);
-    says_no(&sum("0"), &["rows of 4"]);
+    assert_contains(&sum("1"), &["rows of 4 elements are short"]);
+    assert_contains_none(&sum("0"), &["rows of 4"]);
     let pool = "1000x64x512x4:float, =[2, 2], =[2, 2]";
-    says_no(&causes("aten::max_pool2d", pool, "max_pool"), &["rows of"]);
+    assert_contains_none(&causes("aten::max_pool2d", pool, "max_pool"), &["rows of"]);
     let selected = causes(
         "aten::topk",
         "64000x1024:float, =8, =-1",
         "sbtopk::gatherTopK",
     );
-    says_no(&selected, &["gathered"]);
+    assert_contains_none(&selected, &["gathered"]);
 }

@@ -58,9 +58,11 @@ impl<S: Subject> Saves<S> {
                 impact_of_steps(&waterfall, causes)
             }),
             Saves::Heuristic => group.impacts(&|_, row| Some(Impact::heuristic(row.time_ns))),
-            Saves::Each(impact) => group.impacts(&|seen, _| impact(input, seen)),
-            Saves::Measured(ns) => group.times(Impact::measured, &|seen, _| Some(ns(input, seen))),
-            Saves::AtMost(ns) => group.times(Impact::at_most, &|seen, _| ns(input, seen)),
+            Saves::Each(impact) => group.impacts(&|observed, _| impact(input, observed)),
+            Saves::Measured(ns) => {
+                group.times(Impact::measured, &|observed, _| Some(ns(input, observed)))
+            }
+            Saves::AtMost(ns) => group.times(Impact::at_most, &|observed, _| ns(input, observed)),
             Saves::All => group.times(Impact::at_most, &|_, row| Some(row.time_ns)),
         }
     }

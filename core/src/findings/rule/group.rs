@@ -22,20 +22,29 @@ pub(crate) fn times_by_operation(
 pub(crate) struct Group<'g, 'a, S: Subject> {
     pub(crate) input: &'g Input<'a>,
     /// The data about each.
-    pub(crate) seen: Vec<&'g S::Of<'a>>,
+    pub(crate) observed: Vec<&'g S::Of<'a>>,
     /// Their operations.
     pub(crate) rows: Vec<&'g Row>,
 }
 
 impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
-    pub(crate) fn new(input: &'g Input<'a>, seen: Vec<&'g S::Of<'a>>) -> Group<'g, 'a, S> {
-        let rows = seen.iter().filter_map(|seen| (S::ROW)(seen)).collect();
-        Group { input, seen, rows }
+    pub(crate) fn new(input: &'g Input<'a>, observed: Vec<&'g S::Of<'a>>) -> Group<'g, 'a, S> {
+        let rows = observed
+            .iter()
+            .filter_map(|observed| (S::ROW)(observed))
+            .collect();
+        Group {
+            input,
+            observed,
+            rows,
+        }
     }
 
     /// The longest.
     pub(crate) fn first(&self) -> &'g S::Of<'a> {
-        self.seen.first().expect("no rule makes a group of nothing")
+        self.observed
+            .first()
+            .expect("no rule makes a group of nothing")
     }
 
     pub(crate) fn time_ns(&self) -> i64 {
@@ -47,8 +56,8 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         &self,
         of: &dyn Fn(&S::Of<'a>, &Row) -> Option<Impact>,
     ) -> (Option<Impact>, Vec<(usize, i64)>) {
-        let each = self.seen.iter().zip(&self.rows);
-        let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
+        let each = self.observed.iter().zip(&self.rows);
+        let each = each.filter_map(|(observed, row)| Some((row.operation, of(observed, row)?)));
         sum_of(each.collect::<Vec<_>>().into_iter())
     }
 
@@ -58,8 +67,8 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         impact: fn(i64) -> Impact,
         of: &dyn Fn(&S::Of<'a>, &Row) -> Option<i64>,
     ) -> (Option<Impact>, Vec<(usize, i64)>) {
-        let each = self.seen.iter().zip(&self.rows);
-        let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
+        let each = self.observed.iter().zip(&self.rows);
+        let each = each.filter_map(|(observed, row)| Some((row.operation, of(observed, row)?)));
         together(impact, each.collect())
     }
 
@@ -75,16 +84,16 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
     }
 
     pub(crate) fn sum(&self, ns: impl Fn(&S::Of<'a>) -> i64) -> i64 {
-        sum(self.seen.iter().map(|seen| ns(seen)))
+        sum(self.observed.iter().map(|observed| ns(observed)))
     }
 
     pub(crate) fn any(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
-        self.seen.iter().any(|seen| is(seen))
+        self.observed.iter().any(|observed| is(observed))
     }
 
     pub(crate) fn is_mostly(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
-        let each = self.seen.iter().zip(&self.rows);
-        let of_it = each.filter(|(seen, _)| is(seen));
+        let each = self.observed.iter().zip(&self.rows);
+        let of_it = each.filter(|(observed, _)| is(observed));
         sum(of_it.map(|(_, row)| row.time_ns)) > self.time_ns() / 2
     }
 }

@@ -1,7 +1,7 @@
 //! The rule engine: each finding is a row of a table of [`Rule`]s, evaluated by a common runner.
 //!
 //! ```text
-//! what is seen of each operation ─applies→ group of one rule ─saves, words→ Finding
+//! what is observed of each operation ─applies→ group of one rule ─saves, words→ Finding
 //! ```
 //!
 //! An analysis provides what it knows about each operation (or copy, gap, chain of kernels) as the [`Subject`] of its
@@ -146,7 +146,7 @@ impl<S: Subject> Rule<S> {
         key: "many_small_kernels",
         gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
         kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
-        saves: Saves::AtMost(|_, seen| beyond_roofline_ns((S::ROW)(seen)?)),
+        saves: Saves::AtMost(|_, observed| beyond_roofline_ns((S::ROW)(observed)?)),
         effect: Effect::FewerLaunches,
         has_reproducer: false,
         ..Rule::BASE
@@ -171,7 +171,7 @@ impl<S: Subject> Rule<S> {
         let templates = [self.title, self.issue, self.model, self.kernel];
         let words = self.words_of(group);
         let found = with_causes(found, group.input, &group.rows);
-        Some(said(found, templates, self.notes, &words))
+        Some(with_sentences(found, templates, self.notes, &words))
     }
 }
 
@@ -191,7 +191,12 @@ fn with_causes(mut found: Finding, input: &Input, rows: &[&Row]) -> Finding {
 }
 
 /// Adds the sentences: those of the templates, and the notes before the last sentence of the reasoning.
-fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words) -> Finding {
+fn with_sentences(
+    mut found: Finding,
+    templates: [&str; 4],
+    notes: &[&str],
+    words: &Words,
+) -> Finding {
     let is_callable = found.replay.is_some();
     let say = |template: &str| match fill(template, words) {
         text if is_callable => text,
@@ -210,18 +215,18 @@ fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words)
 pub(crate) fn find<'g, 'a, S: Subject>(
     input: &'g Input<'a>,
     rules: &[Rule<S>],
-    seen: Vec<&'g S::Of<'a>>,
+    observed: Vec<&'g S::Of<'a>>,
 ) -> Vec<Finding> {
     let kind = |rule: usize, at: usize| {
-        let (rule, seen) = (&rules[rule], seen[at]);
-        (rule.applies)(input, seen).then(|| (rule.by)(seen))
+        let (rule, observed) = (&rules[rule], observed[at]);
+        (rule.applies)(input, observed).then(|| (rule.by)(observed))
     };
     let take = |rule: usize, group: &[usize]| {
-        let (rule, seen) = (&rules[rule], group.iter().map(|at| seen[*at]).collect());
-        let group = Group::<S>::new(input, seen);
+        let (rule, observed) = (&rules[rule], group.iter().map(|at| observed[*at]).collect());
+        let group = Group::<S>::new(input, observed);
         (rule.takes)(&group).then(|| rule.finding(&group))
     };
-    taken(rules.len(), seen.len(), &kind, &take)
+    taken(rules.len(), observed.len(), &kind, &take)
 }
 
 /// The result of applying a rule to a group; `None` if it leaves the group to the next rule.
@@ -253,10 +258,10 @@ fn taken(
 pub(crate) fn class_of<'a, S: Subject>(
     input: &Input<'a>,
     rules: &[Rule<S>],
-    seen: &S::Of<'a>,
+    observed: &S::Of<'a>,
 ) -> String {
     let with_class = rules.iter().filter(|rule| !rule.class.is_empty());
-    let applying = with_class.filter(|rule| (rule.applies)(input, seen));
+    let applying = with_class.filter(|rule| (rule.applies)(input, observed));
     let classes: Vec<&str> = applying.map(|rule| rule.class).collect();
     classes.join(", ")
 }

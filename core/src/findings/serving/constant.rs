@@ -1,7 +1,7 @@
 //! Work with the same result in each layer and each step: none of its operands' dimensions depends on tokens, requests
 //! or their cache.
 
-use super::{Kind, Seen, Source, pass_word};
+use super::{Issue, Kind, Source, pass_word};
 use crate::base::map::Set;
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -14,7 +14,7 @@ const LEAST_LAYERS: u64 = 4;
 /// The number of rows may be up to this multiple of the tokens: heads, or expert choices.
 const MOST_TIMES: i64 = 256;
 
-pub(super) fn seen(source: &Source) -> Vec<Seen> {
+pub(super) fn issues(source: &Source) -> Vec<Issue> {
     let (input, passes) = (source.input, source.passes);
     let Some(serving) = source.serving else {
         return Vec::new();
@@ -46,8 +46,8 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
     let layers = passes.layers() as u64;
     // A layer may reuse the result of an earlier one.
     let least = layers.saturating_sub(2).max(LEAST_LAYERS);
-    let mut seen = Vec::new();
-    for (at, operation, judged) in input.operations() {
+    let mut issues = Vec::new();
+    for (at, operation, evaluation) in input.operations() {
         let n = operation.n_calls();
         let of_pass = n / n_passes;
         let mean_ns = operation.kernel_ns / (n as i64).max(1);
@@ -55,7 +55,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
         let does = !is_of_tokens(operation)
             && operation.family.computes()
             && operation.family != Family::Normalization
-            && !judged.is_over_link;
+            && !evaluation.is_over_link;
         if !does || of_pass < least || !is_long || !is_constant(source, operation, &of_batch) {
             continue;
         }
@@ -70,14 +70,14 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
             ("pass", pass_word(passes).to_owned()),
             ("saved", format::time_ns(saved_ns)),
         ];
-        seen.push(Seen {
+        issues.push(Issue {
             operations: vec![at],
             words,
-            ..Seen::new(Kind::Constant, operation.kernel_ns)
+            ..Issue::new(Kind::Constant, operation.kernel_ns)
                 .saving(Impact::measured(saved_ns), [(at, saved_ns)])
         });
     }
-    seen
+    issues
 }
 
 fn is_of_tokens(operation: &Operation) -> bool {

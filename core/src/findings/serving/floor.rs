@@ -2,7 +2,7 @@
 
 use super::chains::spared;
 use super::passes::{Kernel, Passes};
-use super::{Kind, Seen, Source, pass_word};
+use super::{Issue, Kind, Source, pass_word};
 use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::names::elementwise::makes_values;
@@ -14,7 +14,7 @@ use crate::trace::StringId;
 const LEAST_PERCENT: f64 = 5.0;
 
 /// Kernels of a graph take a few microseconds each, however little they do.
-pub(super) fn fixed_cost(source: &Source) -> Vec<Seen> {
+pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
     let passes = source.passes;
     let (floor_ns, all_ns) = (passes.floor_ns, passes.ns);
     if !passes.are_replays || floor_ns == 0 {
@@ -53,11 +53,11 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Seen> {
     let rows = by_name(&near).into_iter().take(20);
     let rows = rows.map(|(name, n, ns)| (source.name(name), n, ns));
     let table = source.kernels_table("short_kernels", "Shortest kernels by name", rows.collect());
-    let seen = Seen::new(Kind::FixedCost, fixed_ns);
-    vec![Seen {
+    let issue = Issue::new(Kind::FixedCost, fixed_ns);
+    vec![Issue {
         words,
         tables: vec![table],
-        ..seen.saving(Impact::at_most(spared_ns), operations)
+        ..issue.saving(Impact::at_most(spared_ns), operations)
     }]
 }
 
@@ -139,10 +139,10 @@ pub(super) fn tiny(profile: &Profile, passes: &Passes) -> Vec<Tiny> {
 }
 
 /// Kernels that are unnecessary, or could be a part of others.
-pub(super) fn one_element(source: &Source) -> Vec<Seen> {
+pub(super) fn one_element(source: &Source) -> Vec<Issue> {
     let passes = source.passes;
     let per_pass = |n: u64| n / passes.all.len().max(1) as u64;
-    let seen = source.tiny.iter().map(|one| {
+    let issues = source.tiny.iter().map(|one| {
         let words = vec![
             ("name", source.name(one.name)),
             ("n", format::count(one.n)),
@@ -157,11 +157,11 @@ pub(super) fn one_element(source: &Source) -> Vec<Seen> {
             [at] => vec![(*at, one.ns.min(source.input.operation(*at).kernel_ns))],
             _ => Vec::new(),
         };
-        Seen {
+        Issue {
             operations: one.operations.clone(),
             words,
-            ..Seen::new(Kind::OneElement, one.ns).saving(Impact::at_most(one.ns), savings)
+            ..Issue::new(Kind::OneElement, one.ns).saving(Impact::at_most(one.ns), savings)
         }
     });
-    seen.collect()
+    issues.collect()
 }

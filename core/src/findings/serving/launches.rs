@@ -1,7 +1,7 @@
 //! How steps are launched: padding to a captured size, many graphs, slow launches, a slow first layer.
 
 use super::passes::{Pass, Role};
-use super::{Kind, Seen, Source};
+use super::{Issue, Kind, Source};
 use crate::base::interval::{Interval, gaps_in, union};
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
@@ -15,7 +15,7 @@ use crate::profile::shapes::Source as Sizes;
 use crate::trace::{Category, EventId};
 
 /// Padding rows: a graph runs with the size that it was captured for.
-pub(super) fn padding(source: &Source) -> Vec<Seen> {
+pub(super) fn padding(source: &Source) -> Vec<Issue> {
     /// A smaller share of the rows is not reported.
     const LEAST_PERCENT: f64 = 5.0;
     let Some(serving) = source.serving else {
@@ -45,13 +45,17 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
     // Only compute-bound operations get shorter with fewer tokens, until they are bound by memory: weights are read in
     // any case. The same operations run in steps without padding.
     let of_all = empty(&mut of_time.iter()).unwrap_or(0.0);
-    let modelled = input.operations().filter_map(|(at, operation, judged)| {
-        let roof = judged.roof.filter(|roof| roof.bound == Bound::Compute)?;
-        let is_counted = !judged.is_anomaly && operation.is_replayed(input.profile);
-        let most = 1.0 - roof.memory_us / roof.compute_us?;
-        let ns = operation.kernel_ns as f64 * most.min(of_all / 100.0);
-        is_counted.then_some((at, ns.round() as i64))
-    });
+    let modelled = input
+        .operations()
+        .filter_map(|(at, operation, evaluation)| {
+            let roofline = evaluation
+                .roofline
+                .filter(|roofline| roofline.bound == Bound::Compute)?;
+            let is_counted = !evaluation.is_anomaly && operation.is_replayed(input.profile);
+            let most = 1.0 - roofline.memory_us / roofline.compute_us?;
+            let ns = operation.kernel_ns as f64 * most.min(of_all / 100.0);
+            is_counted.then_some((at, ns.round() as i64))
+        });
     let confirmed = steps.iter().filter(|(one, ..)| one.is_in_grids);
     let unmodelled: Vec<(usize, i64)> = confirmed
         .flat_map(|(one, ..)| empty_rows(source, serving, one))
@@ -86,18 +90,18 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
         ),
     ];
     let time_ns = sum(steps.iter().map(|(_, ns, _)| *ns));
-    let seen = Seen {
+    let issue = Issue {
         events: steps.iter().take(10).map(|(.., event)| *event).collect(),
-        ..Seen::new(Kind::GraphPadding, time_ns)
+        ..Issue::new(Kind::GraphPadding, time_ns)
     };
-    let seen = match saved_ns {
-        0 => seen,
-        ns => Seen {
+    let issue = match saved_ns {
+        0 => issue,
+        ns => Issue {
             operations: savings.iter().map(|(at, _)| *at).collect(),
-            ..seen.saving(Impact::at_most(ns), savings)
+            ..issue.saving(Impact::at_most(ns), savings)
         },
     };
-    vec![Seen { words, ..seen }]
+    vec![Issue { words, ..issue }]
 }
 
 /// From this number of rows on, a GEMM with weights is bound by arithmetic: each weight serves two operations a row. For
@@ -125,7 +129,7 @@ fn empty_rows(source: &Source, serving: &Serving, of: &Padded) -> Vec<(usize, i6
     let saved = kernels.filter_map(|kernel| {
         let at = kernel
             .operation
-            .filter(|at| input.judged(*at).roof.is_none())?;
+            .filter(|at| input.evaluation(*at).roofline.is_none())?;
         let left = match kernel.role {
             Role::Gemm => of_gemm?,
             _ => {
@@ -141,7 +145,7 @@ fn empty_rows(source: &Source, serving: &Serving, of: &Padded) -> Vec<(usize, i6
 }
 
 /// Graph launches that take as long as what they launch, and decoding in many graphs.
-pub(super) fn seen(source: &Source) -> Vec<Seen> {
+pub(super) fn issues(source: &Source) -> Vec<Issue> {
     piecewise(source)
         .into_iter()
         .chain(slow_launch(source))
@@ -161,7 +165,7 @@ pub(super) fn replays_of<'a>(
     })
 }
 
-fn piecewise(source: &Source) -> Option<Seen> {
+fn piecewise(source: &Source) -> Option<Issue> {
     let serving = source.serving?;
     if serving.shape.kind != ShapeKind::PiecewiseGraph || !source.passes.are_replays {
         return None;
@@ -176,7 +180,7 @@ fn piecewise(source: &Source) -> Option<Seen> {
     let idle_ns = sum(activity.clone().map(|one| one.span.length() - one.busy_ns));
     let time_ns = sum(activity.map(|one| one.span.length()));
     let n = many.len() as u64;
-    (n > 0).then(|| Seen {
+    (n > 0).then(|| Issue {
         events: many.iter().take(10).map(|(step, _)| step.event).collect(),
         words: vec![
             ("steps", format::counted(n, "decode step")),
@@ -184,11 +188,11 @@ fn piecewise(source: &Source) -> Option<Seen> {
             ("idle", format::time_ns(idle_ns)),
             ("step_time", format::time_ns(time_ns)),
         ],
-        ..Seen::new(Kind::Piecewise, idle_ns)
+        ..Issue::new(Kind::Piecewise, idle_ns)
     })
 }
 
-fn slow_launch(source: &Source) -> Option<Seen> {
+fn slow_launch(source: &Source) -> Option<Issue> {
     /// Relative to the time of the replays.
     const LONG: f64 = 0.5;
     const LEAST_WAITED: f64 = 0.01;
@@ -214,7 +218,7 @@ fn slow_launch(source: &Source) -> Option<Seen> {
     let is_long = launch_ns as f64 > replay_ns as f64 * LONG;
     let is_waited = waited_ns as f64 > replay_ns as f64 * LEAST_WAITED;
     calls.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
-    (is_long || is_waited).then(|| Seen {
+    (is_long || is_waited).then(|| Issue {
         events: calls.iter().take(10).map(|(_, call)| *call).collect(),
         words: vec![
             (
@@ -234,18 +238,18 @@ fn slow_launch(source: &Source) -> Option<Seen> {
                 },
             ),
         ],
-        ..Seen::new(Kind::SlowLaunch, waited_ns)
+        ..Issue::new(Kind::SlowLaunch, waited_ns)
     })
 }
 
 /// The first layer of the first step, if it takes far longer than the others.
-pub(super) fn cold_start(source: &Source) -> Vec<Seen> {
+pub(super) fn cold_start(source: &Source) -> Vec<Issue> {
     /// Relative to the median of the others.
     const FAR: i64 = 3;
     const LEAST_LAYERS: usize = 4;
     /// Relative to the step.
     const LEAST_SHARE: f64 = 0.01;
-    let seen = || {
+    let issues = || {
         let first = source.passes.all.iter();
         let pass = first.min_by_key(|pass| pass.span().map_or(i64::MAX, |span| span.start_ns))?;
         let attention = pass.kernels.iter();
@@ -277,7 +281,7 @@ pub(super) fn cold_start(source: &Source) -> Vec<Seen> {
             sum(all.filter_map(|event| Some(events.span(event).overlap(span)?.length())))
         });
         let overhead_ns = overhead.unwrap_or(0).min(more_ns);
-        Some(Seen {
+        Some(Issue {
             events: attention.iter().take(2).map(|one| one.event).collect(),
             words: vec![
                 ("more", format::time_ns(more_ns)),
@@ -294,8 +298,8 @@ pub(super) fn cold_start(source: &Source) -> Vec<Seen> {
                     },
                 ),
             ],
-            ..Seen::new(Kind::ColdStart, more_ns)
+            ..Issue::new(Kind::ColdStart, more_ns)
         })
     };
-    seen().into_iter().collect()
+    issues().into_iter().collect()
 }

@@ -1,7 +1,7 @@
 //! What a decode step has to read, and operations that are as fast as the GPU allows.
 
-use super::{Kind, Seen, Source};
-use crate::assess::{Judged, ReportOptions};
+use super::{Issue, Kind, Source};
+use crate::assess::{Evaluation, ReportOptions};
 use crate::findings::Estimate;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
@@ -35,11 +35,11 @@ impl StepMemory {
     pub(crate) fn of_step(
         profile: &Profile,
         options: &ReportOptions,
-        judged: &[Judged],
+        evaluations: &[Evaluation],
         steps: StepsOf,
     ) -> Option<StepMemory> {
         let gbps = options.gpu.as_deref()?.mem_bw_gbps;
-        let all = computing(profile, judged, steps.are_some);
+        let all = computing(profile, evaluations, steps.are_some);
         if known_percent(&all)? < LEAST_KNOWN_PERCENT {
             return None;
         }
@@ -80,7 +80,7 @@ pub(crate) struct StepsOf {
 /// An operation that computes, with the number and time of its calls in the counted steps.
 struct Computing<'a> {
     operation: &'a Operation,
-    judged: &'a Judged,
+    evaluation: &'a Evaluation,
     calls: Calls,
 }
 
@@ -125,10 +125,10 @@ impl DecodeCalls {
 impl Computing<'_> {
     fn bytes(&self) -> Option<f64> {
         let bytes = self
-            .judged
+            .evaluation
             .work?
             .bytes
-            .filter(|_| !self.judged.is_anomaly)?;
+            .filter(|_| !self.evaluation.is_anomaly)?;
         Some(bytes * self.calls.n as f64)
     }
 
@@ -139,7 +139,7 @@ impl Computing<'_> {
             return None;
         }
         let all = self.bytes()?;
-        let work = self.judged.work;
+        let work = self.evaluation.work;
         let weights = work.and_then(|work| weight_bytes(self.operation, work));
         Some(weights.map_or(all, |bytes| bytes * self.calls.n as f64))
     }
@@ -147,14 +147,14 @@ impl Computing<'_> {
 
 fn computing<'a>(
     profile: &'a Profile,
-    judged: &'a [Judged],
+    evaluations: &'a [Evaluation],
     decoding_only: bool,
 ) -> Vec<Computing<'a>> {
     let decoding = decoding_only.then(|| profile.once(|| DecodeCalls::of(profile)));
-    let all = profile.operations().iter().zip(judged).enumerate();
-    let all = all.map(|(at, (operation, judged))| Computing {
+    let all = profile.operations().iter().zip(evaluations).enumerate();
+    let all = all.map(|(at, (operation, evaluation))| Computing {
         operation,
-        judged,
+        evaluation,
         calls: match &decoding {
             Some(calls) => calls.0.get(at).copied().unwrap_or_default(),
             None => Calls {
@@ -163,7 +163,7 @@ fn computing<'a>(
             },
         },
     });
-    all.filter(|one| one.operation.family.computes() && !one.judged.is_over_link)
+    all.filter(|one| one.operation.family.computes() && !one.evaluation.is_over_link)
         .collect()
 }
 
@@ -198,11 +198,11 @@ fn decode_steps(source: &Source) -> Option<(StepsOf, i64)> {
 }
 
 /// Compares a decode step with the memory bandwidth.
-pub(super) fn seen(source: &Source) -> Vec<Seen> {
+pub(super) fn issues(source: &Source) -> Vec<Issue> {
     let input = source.input;
-    let seen = || {
+    let issues = || {
         let (steps, step_ns) = decode_steps(source)?;
-        let memory = StepMemory::of_step(input.profile, input.options, input.judged, steps)?;
+        let memory = StepMemory::of_step(input.profile, input.options, input.evaluations, steps)?;
         let percent = memory.least_ns() / step_ns.max(1) as f64 * 100.0;
         // A rate above the peak cannot be right.
         if percent > 100.0 {
@@ -232,23 +232,23 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
             ("percent", format::percent(percent)),
             holds("experts", memory.has_experts),
         ];
-        Some(Seen {
+        Some(Issue {
             impact: Some(Impact {
                 estimate: Estimate::UpperBound,
                 ..Impact::of_efficiency(all_ns, percent)
             }),
             efficiency_percent: Some(percent),
             words,
-            ..Seen::new(Kind::Memory, all_ns)
+            ..Issue::new(Kind::Memory, all_ns)
         })
     };
-    seen().into_iter().collect()
+    issues().into_iter().collect()
 }
 
 /// The source of bytes that are not from operators of the trace: "; captured, from config".
 fn sources(input: &Input, steps: StepsOf) -> String {
     let profile = input.profile;
-    let counted = computing(profile, input.judged, steps.are_some).into_iter();
+    let counted = computing(profile, input.evaluations, steps.are_some).into_iter();
     let counted: Vec<Sizes> = counted
         .filter(|one| one.bytes().is_some_and(|bytes| bytes > 0.0))
         .map(|one| one.operation.source(profile))
@@ -269,7 +269,7 @@ pub(super) fn unknown(source: &Source) -> Option<String> {
     let (steps, _) = decode_steps(source)?;
     let input = source.input;
     input.gpu()?;
-    let percent = known_percent(&computing(input.profile, input.judged, steps.are_some))?;
+    let percent = known_percent(&computing(input.profile, input.evaluations, steps.are_some))?;
     (percent < LEAST_KNOWN_PERCENT).then(|| {
         format!(
             "FLOPs and bytes are known of {} of the kernel time, too little to say how much a step has to read: the capture of its graphs (`--capture`) or the configuration of the model (`--model-config config.json`) tells more.",
@@ -279,7 +279,7 @@ pub(super) fn unknown(source: &Source) -> Option<String> {
 }
 
 /// Operations of serving steps that have nothing to gain: estimates consider 75 % of roofline as reached.
-pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
+pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
     const REACHED_PERCENT: f64 = 75.0;
     /// A smaller share of the run is not reported.
     const LEAST_PERCENT_OF_RUN: f64 = 1.0;
@@ -287,32 +287,36 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
     let Some(total_ns) = input.total_ns().filter(|_| source.serving.is_some()) else {
         return Vec::new();
     };
-    let at_roofline = input.operations().filter_map(|(at, operation, judged)| {
-        let percent = judged.achieved?.percent_of_roofline;
-        let share = percent_of(operation.kernel_ns, total_ns)?;
-        let is_it = percent >= REACHED_PERCENT
-            && !judged.is_anomaly
-            && !judged.is_over_link
+    let at_roofline = input
+        .operations()
+        .filter_map(|(at, operation, evaluation)| {
+            let percent = evaluation.achieved?.percent_of_roofline;
+            let share = percent_of(operation.kernel_ns, total_ns)?;
+            let is_it = percent >= REACHED_PERCENT
+            && !evaluation.is_anomaly
+            && !evaluation.is_over_link
             && operation.family.computes()
             // What only moves data could be left out, however fast it is.
             && !only_moves(input.profile, operation)
             && share >= LEAST_PERCENT_OF_RUN;
-        is_it.then_some((at, operation, judged, percent.min(100.0)))
-    });
+            is_it.then_some((at, operation, evaluation, percent.min(100.0)))
+        });
     let mut all: Vec<_> = at_roofline.collect();
     all.arrange_by_key(|(_, operation, ..)| std::cmp::Reverse(operation.kernel_ns));
-    let Some((_, longest, judged, percent)) = all.first() else {
+    let Some((_, longest, evaluation, percent)) = all.first() else {
         return Vec::new();
     };
-    let is_memory = judged.roof.is_some_and(|roof| roof.bound == Bound::Memory);
+    let is_memory = evaluation
+        .roofline
+        .is_some_and(|roofline| roofline.bound == Bound::Memory);
     let (rate, of) = match is_memory {
         true => (
-            judged
+            evaluation
                 .tb_per_s
                 .map(|rate| format::bandwidth_gbps(rate * 1e3)),
             "the memory bandwidth",
         ),
-        false => (judged.tflops_per_s.map(format::tflops), "the peak rate"),
+        false => (evaluation.tflops_per_s.map(format::tflops), "the peak rate"),
     };
     let shapes = match shapes(input, longest) {
         none if none.is_empty() => none,
@@ -340,10 +344,10 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
         all.iter()
             .map(|(_, operation, _, percent)| (*percent, operation.kernel_ns)),
     );
-    vec![Seen {
+    vec![Issue {
         operations: all.iter().map(|(at, ..)| *at).collect(),
         efficiency_percent: efficiency,
         words,
-        ..Seen::new(Kind::AtRoofline, sum(times))
+        ..Issue::new(Kind::AtRoofline, sum(times))
     }]
 }

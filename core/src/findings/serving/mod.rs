@@ -53,7 +53,7 @@ enum Kind {
     /// Steps without a graph beside steps that replay one.
     EagerSteps,
     /// Decodes wait for the prefill in their step.
-    HeldByPrefill,
+    DelayedByPrefill,
     /// Padding requests.
     GraphPadding,
     /// Decoding in many graphs.
@@ -65,7 +65,7 @@ enum Kind {
 }
 
 /// An issue with its figures.
-struct Seen {
+struct Issue {
     kind: Kind,
     /// The measured time that it is about.
     time_ns: i64,
@@ -80,9 +80,9 @@ struct Seen {
     tables: Vec<Table>,
 }
 
-impl Seen {
-    fn new(kind: Kind, time_ns: i64) -> Seen {
-        Seen {
+impl Issue {
+    fn new(kind: Kind, time_ns: i64) -> Issue {
+        Issue {
             kind,
             time_ns,
             impact: None,
@@ -96,12 +96,12 @@ impl Seen {
     }
 
     /// Sets the saving; `of` is the upper bound for each operation.
-    fn saving(self, impact: Impact, of: impl IntoIterator<Item = (usize, i64)>) -> Seen {
+    fn saving(self, impact: Impact, of: impl IntoIterator<Item = (usize, i64)>) -> Issue {
         let middle = |ns: i64| {
             let share = impact.mid_ns as f64 / impact.high_ns.max(1) as f64;
             (ns as f64 * share).round() as i64
         };
-        Seen {
+        Issue {
             savings: of.into_iter().map(|(at, ns)| (at, middle(ns))).collect(),
             impact: Some(impact),
             ..self
@@ -109,30 +109,30 @@ impl Seen {
     }
 }
 
-impl Subject for Seen {
-    type Of<'a> = Seen;
+impl Subject for Issue {
+    type Of<'a> = Issue;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let seen = group.first();
+        let issue = group.first();
         Some(Evidence {
-            impact: seen.impact,
-            savings: seen.savings.clone(),
-            events: seen.events.clone(),
-            efficiency_percent: seen.efficiency_percent,
-            tables: seen.tables.clone(),
-            counted_in: match seen.kind {
+            impact: issue.impact,
+            savings: issue.savings.clone(),
+            events: issue.events.clone(),
+            efficiency_percent: issue.efficiency_percent,
+            tables: issue.tables.clone(),
+            counted_in: match issue.kind {
                 // Its time is idle.
                 Kind::EagerSteps => &["launch_bound"],
                 _ => &[],
             },
-            ..Evidence::of_time(group.input, seen.operations.clone(), seen.time_ns)
+            ..Evidence::of_time(group.input, issue.operations.clone(), issue.time_ns)
         })
     }
 
     fn words(group: &Group<Self>) -> Words {
-        let seen = group.first();
-        let mut words = vec![("time", time_and_share(seen.time_ns, group.input))];
-        words.extend(seen.words.iter().cloned());
+        let issue = group.first();
+        let mut words = vec![("time", time_and_share(issue.time_ns, group.input))];
+        words.extend(issue.words.iter().cloned());
         words
     }
 }
@@ -214,23 +214,23 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         chains: &found.chains,
     };
     facts(outcome, &source);
-    let find: [fn(&Source) -> Vec<Seen>; 13] = [
-        memory::seen,
+    let find: [fn(&Source) -> Vec<Issue>; 13] = [
+        memory::issues,
         memory::at_roofline,
-        constant::seen,
+        constant::issues,
         chained,
         floor::fixed_cost,
         floor::one_element,
-        preparation::seen,
-        windows::seen,
+        preparation::issues,
+        windows::issues,
         launches::padding,
         slow_steps::eager,
-        slow_steps::held_by_prefill,
-        launches::seen,
+        slow_steps::delayed_by_prefill,
+        launches::issues,
         launches::cold_start,
     ];
-    for seen in find.into_iter().flat_map(|find| find(&source)) {
-        let mut findings = rule::find(input, rules::RULES, vec![&seen]);
+    for issue in find.into_iter().flat_map(|find| find(&source)) {
+        let mut findings = rule::find(input, rules::RULES, vec![&issue]);
         for finding in &mut findings {
             if !finding.savings.is_empty() {
                 run_time::turn(input, finding);
@@ -258,13 +258,13 @@ fn facts(outcome: &mut Outcome, source: &Source) {
 }
 
 /// Chains that repeat in each layer.
-fn chained(source: &Source) -> Vec<Seen> {
+fn chained(source: &Source) -> Vec<Issue> {
     let passes = source.passes;
     let mut by_topic: BTreeMap<chains::Topic, Vec<&chains::Chain>> = BTreeMap::new();
     for chain in source.chains {
         by_topic.entry(chain.topic).or_default().push(chain);
     }
-    let seen = by_topic.into_iter().filter_map(|(topic, chains)| {
+    let issues = by_topic.into_iter().filter_map(|(topic, chains)| {
         let all = |of: fn(&chains::Chain) -> i64| sum(chains.iter().map(|chain| of(chain)));
         let count = |of: fn(&chains::Chain) -> u64| chains.iter().map(|chain| of(chain)).sum();
         let (ns, saved_ns) = (all(|chain| chain.ns), all(|chain| chain.saved_ns));
@@ -289,14 +289,14 @@ fn chained(source: &Source) -> Vec<Seen> {
             ("floor", format::time_ns(passes.floor_ns)),
             ("saved", format::time_ns(saved_ns)),
         ];
-        Some(Seen {
+        Some(Issue {
             operations,
             events: longest.first.clone(),
             words,
-            ..Seen::new(Kind::Chain(topic), ns).saving(Impact::at_most(saved_ns), savings)
+            ..Issue::new(Kind::Chain(topic), ns).saving(Impact::at_most(saved_ns), savings)
         })
     });
-    seen.collect()
+    issues.collect()
 }
 
 fn pass_word(passes: &Passes) -> &'static str {

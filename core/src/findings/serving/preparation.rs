@@ -1,7 +1,7 @@
 //! What runs between the last GEMM and quantized attention to prepare its operands.
 
 use super::passes::{Kernel, Role};
-use super::{Kind, Seen, Source};
+use super::{Issue, Kind, Source};
 use crate::findings::prelude::*;
 use crate::names::attention::AttentionKernel;
 use crate::names::moe::quantizes;
@@ -24,7 +24,7 @@ struct Prepared<'a> {
 }
 
 /// Attention that takes less time than its preparation.
-pub(super) fn seen(source: &Source) -> Vec<Seen> {
+pub(super) fn issues(source: &Source) -> Vec<Issue> {
     let trace = &source.input.profile.trace;
     let strings = &trace.strings;
     let mut by_name = ByName::new(quantizes);
@@ -64,7 +64,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
         one.preparation_ns > one.attention_ns
             && quantizing.is_some_and(|percent| percent >= LEAST_QUANTIZING_PERCENT)
     });
-    worth.filter_map(|(_, one)| one.seen(source)).collect()
+    worth.filter_map(|(_, one)| one.issue(source)).collect()
 }
 
 impl<'a> Prepared<'a> {
@@ -89,14 +89,14 @@ impl<'a> Prepared<'a> {
             .saturating_add(sum(quantizing.map(|one| one.ns)));
     }
 
-    fn seen(self, source: &Source) -> Option<Seen> {
+    fn issue(self, source: &Source) -> Option<Issue> {
         let attention = self.first?;
         let n = self.n.max(1) as i64;
         let profile = source.input.profile;
         // Computed over the time of all calls.
         let rate = attention.operation.and_then(|at| {
-            let (judged, operation) = (source.input.judged(at), source.input.operation(at));
-            let work = judged.work.filter(|_| !judged.is_anomaly)?;
+            let (evaluation, operation) = (source.input.evaluation(at), source.input.operation(at));
+            let work = evaluation.work.filter(|_| !evaluation.is_anomaly)?;
             let flops = work.flops * operation.n_calls() as f64;
             (operation.kernel_ns > 0).then(|| flops / operation.kernel_ns as f64 / 1e3)
         });
@@ -126,11 +126,11 @@ impl<'a> Prepared<'a> {
         let operations = self.kernels.iter().chain([&attention]);
         let operations = operations.filter_map(|one| one.operation);
         let operations = times_by_operation(operations.map(|at| (at, 0)));
-        Some(Seen {
+        Some(Issue {
             operations: operations.into_iter().map(|(at, _)| at).collect(),
             events: vec![attention.event],
             words,
-            ..Seen::new(
+            ..Issue::new(
                 Kind::Quantizing,
                 self.preparation_ns.saturating_add(self.attention_ns),
             )

@@ -1,14 +1,14 @@
 //! The rules for steps and graph replays.
 
 use super::chains::Topic;
-use super::{Kind, Seen};
+use super::{Issue, Kind};
 use crate::findings::prelude::*;
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Issue>] = &[
     Rule {
         key: "decode_memory_floor",
         when: "steps decode, and bytes are known of nearly all of their kernel time",
-        applies: |_, seen| seen.kind == Kind::Memory,
+        applies: |_, issue| issue.kind == Kind::Memory,
         title: "Decode reaches {percent} of the memory bandwidth",
         issue: "{steps} reads {bytes} (weights {weights}, KV cache {cache}{source}): {least} at the memory bandwidth of {rate}; it takes {step}.",
         model: "decode more requests at once, so that each weight that is read serves more tokens; the other findings say where the rest of the time goes.",
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "moe_routing_chain",
         when: "four kernels or more, each hardly longer than the shortest, choose experts and sort tokens in each layer",
-        applies: |_, seen| seen.kind == Kind::Chain(Topic::Routing),
+        applies: |_, issue| issue.kind == Kind::Chain(Topic::Routing),
         title: "MoE routing in {n} short kernels",
         issue: "Between attention and the experts {kernels} choose experts, sort tokens and add up results ({chains}, {per_pass} in a {pass}): {time}.",
         model: "use the routing of the serving engine or library that scores, chooses and sorts in one or two kernels, where there is one for this number of experts.",
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "attention_preparation_chain",
         when: "four kernels or more, each hardly longer than the shortest, precede attention in each layer",
-        applies: |_, seen| seen.kind == Kind::Chain(Topic::BeforeAttention),
+        applies: |_, issue| issue.kind == Kind::Chain(Topic::BeforeAttention),
         title: "{n} short kernels before attention",
         issue: "Between a GEMM and attention {kernels} prepare queries and keys ({chains}, {per_pass} in a {pass}): {time}.",
         model: "use the fused operation of the engine for QK norm, RoPE and the KV cache store, or let `torch.compile` merge them.",
@@ -44,7 +44,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "short_kernel_chain",
         when: "four kernels or more, each hardly longer than the shortest, follow each other between two GEMMs in each layer",
-        applies: |_, seen| seen.kind == Kind::Chain(Topic::Between),
+        applies: |_, issue| issue.kind == Kind::Chain(Topic::Between),
         title: "{n} short kernels between GEMMs",
         issue: "Between GEMMs {kernels} follow each other ({chains}, {per_pass} in a {pass}): {time}.",
         model: "compile the module (`torch.compile`), or use a fused operation for these steps.",
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "fixed_kernel_cost",
         when: "what each kernel of a replay takes at least is 5 % of the replays or more",
-        applies: |_, seen| seen.kind == Kind::FixedCost,
+        applies: |_, issue| issue.kind == Kind::FixedCost,
         title: "Fixed cost of {n} in graph replays",
         issue: "Each kernel of a replay takes at least {floor}, which is up to {fixed} for {n}, {percent} of the replays; {n_near} take less than {near}, together {near_time} ({near_percent}).",
         model: "fewer kernels, not faster ones: compile or use fused operations for runs of short kernels.",
@@ -70,7 +70,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "one_element_kernels",
         when: "an element-wise kernel of one element, or a fill of unknown size, takes no longer than any kernel does and runs several times in each layer",
-        applies: |_, seen| seen.kind == Kind::OneElement,
+        applies: |_, issue| issue.kind == Kind::OneElement,
         title: "{one?Single-element kernels|Kernels at the minimum duration}",
         issue: "{name} {one?works on one element|takes no longer than the shortest kernels}: {n} calls of {mean}, {per_pass} in a {pass}, {time}.",
         model: "fill or convert such values once, for all layers together, or let the kernel that reads them do it.",
@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "batch_independent_work",
         when: "an operation of each layer has large operands, and none of their dimensions counts tokens, requests or their cache",
-        applies: |_, seen| seen.kind == Kind::Constant,
+        applies: |_, issue| issue.kind == Kind::Constant,
         title: "The same work in each layer",
         issue: "{name} ({shapes}) does not depend on the batch and runs in each layer: {calls} of {mean}, {time}.",
         model: "convert or compute it once and keep the result: for all layers where its operand is the same, as a cache of positions, and when the model is loaded where it is a weight.",
@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "costly_quantization",
         when: "what runs between a GEMM and attention, quantizing among it, takes longer than the attention",
-        applies: |_, seen| seen.kind == Kind::Quantizing,
+        applies: |_, issue| issue.kind == Kind::Quantizing,
         title: "Quantizing for attention takes longer than attention",
         issue: "{preparation} of preparation precede each {attention} of {name}{at_rate} ({calls}; {preparation_all} and {attention_all} in all).",
         model: "{at_tokens}quantizing costs more than attention: try the attention kernel that is not quantized, and measure both.",
@@ -116,7 +116,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "sliding_window_layers",
         when: "layers that see a sliding window take turns with layers that see the full context",
-        applies: |_, seen| seen.kind == Kind::Windows,
+        applies: |_, issue| issue.kind == Kind::Windows,
         title: "Alternating sliding-window and full attention layers",
         issue: "{which}: {sliding} sliding layers take {sliding_time}{sliding_rate}, {full} full layers {full_time}{full_rate}.",
         model: "nothing to change: layers that see a window read no more of the KV cache than that, however long the context is.",
@@ -131,7 +131,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "graph_padding",
         when: "graphs are captured for at least 5 % more requests or tokens than a step has",
-        applies: |_, seen| seen.kind == Kind::GraphPadding,
+        applies: |_, issue| issue.kind == Kind::GraphPadding,
         title: "Graphs padded by {percent}",
         issue: "{steps} run in graphs captured for more {unit} than they have ({requests} of {captured}{source}): {percent} of the rows are empty.",
         model: "capture graphs for sizes in between: {flag}.",
@@ -146,7 +146,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "eager_steps",
         when: "some decode steps replay a graph, others run kernel by kernel and leave the GPU idle for longer",
-        applies: |_, seen| seen.kind == Kind::EagerSteps,
+        applies: |_, issue| issue.kind == Kind::EagerSteps,
         title: "Decode steps without a graph beside steps that replay one",
         issue: "{eager}{eager_sizes} run kernel by kernel and take {eager_time} each (median); {replayed}{replayed_sizes} replay a graph and take {replayed_time}.",
         model: "capture graphs for these sizes, too: {flag}.",
@@ -161,7 +161,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "prefill_holds_decodes",
         when: "steps that prefill beside decodes take more than ten times as long as steps that only decode",
-        applies: |_, seen| seen.kind == Kind::HeldByPrefill,
+        applies: |_, issue| issue.kind == Kind::DelayedByPrefill,
         title: "Decodes wait for prefill in their step: ×{times}",
         issue: "{steps} with prefill beside decodes take up to {longest}, where a step that only decodes takes {decode}: {decodes} wait for a prefill{tokens}.",
         model: "prefill in smaller chunks ({flag}), so that decodes wait for less in each step, or prefill on other GPUs.",
@@ -176,7 +176,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "piecewise_decode",
         when: "steps that only decode are launched as many graphs",
-        applies: |_, seen| seen.kind == Kind::Piecewise,
+        applies: |_, issue| issue.kind == Kind::Piecewise,
         title: "Decode in piecewise graphs",
         issue: "{steps} launch {per_step} graphs each; between them the GPU is idle for {idle} of {step_time}.",
         model: "capture decode as one graph: with vLLM a `cudagraph_mode` of `FULL_DECODE_ONLY` or `FULL_AND_PIECEWISE` in `--compilation-config`, where the attention backend allows it.",
@@ -190,7 +190,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_graph_launch",
         when: "graph launches take more than half as long as the replays, or a replay waits for its own launch",
-        applies: |_, seen| seen.kind == Kind::SlowLaunch,
+        applies: |_, issue| issue.kind == Kind::SlowLaunch,
         title: "Graph launches as long as their replays",
         issue: "{launches} take {launch_time} on the CPU for replays of {replay_time}{waits_said}.",
         model: "launch the next graph before the last one has finished, and capture fewer, longer kernels: a launch takes longer the more of them a graph has.",
@@ -204,7 +204,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "cold_first_layer",
         when: "the first layer of the first step takes at least three times as long as the median of the others",
-        applies: |_, seen| seen.kind == Kind::ColdStart,
+        applies: |_, issue| issue.kind == Kind::ColdStart,
         title: "Cold start in the first layer",
         issue: "The first layer takes {more} more than the others ({first} against a median of {median}){overhead_said}.",
         model: "run a step before recording, then record again; leave the first layer out of statistics of layers.",
@@ -219,7 +219,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "nothing_to_gain",
         when: "an operation of a serving step with at least 1 % of the run reaches 75 % of the roofline",
-        applies: |_, seen| seen.kind == Kind::AtRoofline,
+        applies: |_, issue| issue.kind == Kind::AtRoofline,
         title: "Nothing to gain: at roofline",
         issue: "{longest} reaches {rate}, {percent} of {of}{more}.",
         model: "leave it as it is; only less work (narrower types, fewer tokens) makes it shorter.",
@@ -233,12 +233,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-const STEP: Rule<Seen> = Rule {
+const STEP: Rule<Issue> = Rule {
     has_reproducer: false,
     ..Rule::BASE
 };
 
-const CHAIN: Rule<Seen> = Rule {
+const CHAIN: Rule<Issue> = Rule {
     notes: &[
         "They are {names}.",
         "Each is shorter than three times the least time of a kernel, {floor}. The estimate is their time less one such kernel for each chain: {saved} at most.",

@@ -2,14 +2,14 @@
 //! decodes.
 
 use super::launches::replays_of;
-use super::{Kind, Seen, Source};
+use super::{Issue, Kind, Source};
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
 use crate::names::batch::{Engine, Phase};
 use crate::profile::serving::ServingStep;
 
 /// Decode steps that run kernel by kernel, while others of the trace replay a graph.
-pub(super) fn eager(source: &Source) -> Vec<Seen> {
+pub(super) fn eager(source: &Source) -> Vec<Issue> {
     /// What the GPU is idle for in them, relative to their time.
     const LEAST_IDLE_PERCENT: f64 = 10.0;
     let Some(serving) = source.serving.filter(|_| source.passes.are_replays) else {
@@ -47,18 +47,18 @@ pub(super) fn eager(source: &Source) -> Vec<Seen> {
             ),
         ),
     ];
-    vec![Seen {
+    vec![Issue {
         events: eager.iter().take(10).map(|step| step.event).collect(),
         words,
-        ..Seen::new(Kind::EagerSteps, time_ns).saving(Impact::at_most(idle_ns), [])
+        ..Issue::new(Kind::EagerSteps, time_ns).saving(Impact::at_most(idle_ns), [])
     }]
 }
 
 /// Decodes that wait for the prefill in their step.
-pub(super) fn held_by_prefill(source: &Source) -> Vec<Seen> {
+pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
     /// Relative to a step that only decodes.
     const FAR: i64 = 10;
-    let seen = || {
+    let issues = || {
         let serving = source.serving?;
         let decode_ns = serving.step_time(Some(Phase::Decode))?.ns;
         let far_ns = decode_ns.saturating_mul(FAR);
@@ -88,13 +88,16 @@ pub(super) fn held_by_prefill(source: &Source) -> Vec<Seen> {
                 ),
             ),
         ];
-        Some(Seen {
+        Some(Issue {
             events: long.iter().take(10).map(|(step, ..)| step.event).collect(),
             words,
-            ..Seen::new(Kind::HeldByPrefill, sum(long.iter().map(|(_, ns, ..)| *ns)))
+            ..Issue::new(
+                Kind::DelayedByPrefill,
+                sum(long.iter().map(|(_, ns, ..)| *ns)),
+            )
         })
     };
-    seen().into_iter().collect()
+    issues().into_iter().collect()
 }
 
 fn flag(source: &Source, of: fn(Engine) -> Option<&'static str>, other: &str) -> String {

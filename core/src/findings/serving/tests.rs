@@ -1,6 +1,6 @@
 //! Findings about steps and replays, each in a small trace.
 
-use super::super::samples::says;
+use super::super::samples::assert_contains;
 use super::*;
 use crate::names::gemm::is_split_sum;
 use crate::report::Report;
@@ -86,7 +86,7 @@ fn each_kernel_of_a_replay_has_a_fixed_cost() {
         "70 kernels",
         "up to 280 µs for 70 kernels, 28.0 % of the replays",
     ];
-    says(&issue(&table, "fixed_kernel_cost"), &said);
+    assert_contains(&issue(&table, "fixed_kernel_cost"), &said);
     // Kernels of alternately 100 and 4 µs: no short one follows another, so none can be merged.
     let long = layers(10, &[(GEMM, 100.0), (ATTENTION, 4.0)]);
     let few = replay(DECODE, &long);
@@ -117,8 +117,8 @@ fn short_kernels_before_attention_are_a_chain() {
         .iter()
         .find(|one| one.pattern == key)
         .unwrap();
-    says(&finding.title, &names[..1]);
-    says(&finding.kernel, &names[1..]);
+    assert_contains(&finding.title, &names[..1]);
+    assert_contains(&finding.kernel, &names[1..]);
     // Three are not a chain, and a chain that occurs twice does not belong to layers.
     assert_eq!(figures(&with_preparation(10, 3), key), None);
     assert_eq!(figures(&with_preparation(2, 5), key), None);
@@ -230,7 +230,7 @@ fn graphs_for_more_requests_than_a_step_has() {
     let step = |name: &str| replay(name, &layers(10, &[(GEMM, 50.0)]));
     let padded = step("decode[bs=117/128 tok=117 d=117]");
     assert_eq!(figures(&padded, "graph_padding"), Some((500, None)));
-    says(
+    assert_contains(
         &issue(&padded, "graph_padding"),
         &["117 of 128", "8.6 % of the rows"],
     );
@@ -244,7 +244,7 @@ fn graphs_for_more_requests_than_a_step_has() {
     let with_neighbor = step(DECODE)
         .op("aten::index", 30..40)
         .args("40x2880, 32:long int");
-    says(
+    assert_contains(
         &issue(&with_neighbor, "graph_padding"),
         &["32 of 40, from neighbors", "20.0 % of the rows"],
     );
@@ -278,7 +278,7 @@ fn graphs_for_far_more_requests_cost_what_is_bound_by_arithmetic() {
     // 12 µs of norms at least 8 remain, the shortest time of a kernel here.
     let padded = with_grids(512);
     assert_eq!(figures(&padded, "graph_padding"), Some((700, Some(409))));
-    says(
+    assert_contains(
         &issue(&padded, "graph_padding"),
         &["17 of 512", "96.7 % of the rows"],
     );
@@ -315,7 +315,7 @@ fn decode_steps_without_a_graph_are_distinguished_from_those_with_one() {
     // Idle for 640 of 1 000 µs, 540 more than with a graph; the last one for 480 of 840 µs.
     let eager = with(40.0);
     assert_eq!(figures(&eager, key), Some((2_840, Some(1_460))));
-    says(
+    assert_contains(
         &issue(&eager, key),
         &[
             "3 decode steps of 40 requests",
@@ -340,7 +340,7 @@ fn decodes_that_wait_for_a_long_prefill() {
     let long = with(20_000.0);
     assert_eq!(figures(&long, key), Some((20_000, None)));
     let said = "4 decoding requests wait for a prefill of 96 tokens";
-    says(&issue(&long, key), &["takes 1.00 ms", said]);
+    assert_contains(&issue(&long, key), &["takes 1.00 ms", said]);
     assert_eq!(figures(&with(5_000.0), key), None);
 }
 
@@ -359,7 +359,7 @@ fn sliding_and_full_layers_are_distinguished() {
     let key = "sliding_window_layers";
     let second = with(&[WINDOW, FULL].repeat(4));
     assert_eq!(figures(&second, key), Some((200, None)));
-    says(
+    assert_contains(
         &issue(&second, key),
         &[
             "Every second layer sees a sliding window, the first layer does",
@@ -368,7 +368,7 @@ fn sliding_and_full_layers_are_distinguished() {
         ],
     );
     let sixth = [WINDOW, WINDOW, WINDOW, FULL].repeat(2);
-    says(
+    assert_contains(
         &issue(&with(&sixth), key),
         &["One layer of 4 sees the full context"],
     );
@@ -449,7 +449,7 @@ fn a_first_layer_that_starts_cold() {
     };
     let cold = with(500, 10);
     assert_eq!(figures(&cold, "cold_first_layer"), Some((400, None)));
-    says(
+    assert_contains(
         &issue(&cold, "cold_first_layer"),
         &["400 µs more", "200 µs of it"],
     );
@@ -505,7 +505,7 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
     let near = step(30, DECODE);
     let reached = figures(&near, "decode_memory_floor");
     assert_eq!(reached.map(|(time, _)| time), Some(300));
-    says(
+    assert_contains(
         &issue(&near, "decode_memory_floor"),
         &["reads 1.34 GB", "it takes 300 µs"],
     );
@@ -532,7 +532,7 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
     });
     let mixed = figures(&with_prefill, "decode_memory_floor");
     assert_eq!(mixed, Some((1_000, Some(746))));
-    says(
+    assert_contains(
         &issue(&with_prefill, "decode_memory_floor"),
         &["The decode step reads 1.34 GB", "it takes 1.00 ms"],
     );

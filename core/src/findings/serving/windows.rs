@@ -1,7 +1,7 @@
 //! Layers whose attention sees a sliding window of the context, among layers that see all of it.
 
 use super::passes::{Kernel, Role};
-use super::{Kind, Seen, Source};
+use super::{Issue, Kind, Source};
 use crate::findings::prelude::*;
 use crate::perf::model_config;
 
@@ -17,7 +17,7 @@ struct Layers {
     turn: usize,
 }
 
-pub(super) fn seen(source: &Source) -> Vec<Seen> {
+pub(super) fn issues(source: &Source) -> Vec<Issue> {
     let passes = source.passes.all.iter();
     let layers = passes.map(|pass| {
         let attention = pass.kernels.iter();
@@ -33,7 +33,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
         Layers::of(are_sliding)
     });
     pattern
-        .and_then(|pattern| pattern.seen(source, &layers))
+        .and_then(|pattern| pattern.issue(source, &layers))
         .into_iter()
         .collect()
 }
@@ -92,7 +92,7 @@ impl Layers {
         }
     }
 
-    fn seen(&self, source: &Source, layers: &[Vec<&Kernel>]) -> Option<Seen> {
+    fn issue(&self, source: &Source, layers: &[Vec<&Kernel>]) -> Option<Issue> {
         let of_kind = |sliding: bool| {
             let all = layers.iter().flatten();
             let all = all.filter(|one| is_sliding(source, one) == sliding);
@@ -109,11 +109,11 @@ impl Layers {
             ("sliding_rate", sliding.rate.unwrap_or_default()),
             ("full_rate", full.rate.unwrap_or_default()),
         ];
-        Some(Seen {
+        Some(Issue {
             operations: [sliding.operations, full.operations].concat(),
             events: [sliding.first, full.first].into(),
             words,
-            ..Seen::new(Kind::Windows, sliding.ns.saturating_add(full.ns))
+            ..Issue::new(Kind::Windows, sliding.ns.saturating_add(full.ns))
         })
     }
 }
@@ -146,15 +146,16 @@ impl Attention {
         });
         let rate = match operations[..] {
             [at] => {
-                let judged = input.judged(at);
-                let rate = judged.tb_per_s.zip(judged.achieved);
-                rate.filter(|_| !judged.is_anomaly).map(|(rate, achieved)| {
-                    format!(
-                        " at {} ({} of roofline)",
-                        format::bandwidth_gbps(rate * 1e3),
-                        format::percent(achieved.percent_of_roofline)
-                    )
-                })
+                let evaluation = input.evaluation(at);
+                let rate = evaluation.tb_per_s.zip(evaluation.achieved);
+                rate.filter(|_| !evaluation.is_anomaly)
+                    .map(|(rate, achieved)| {
+                        format!(
+                            " at {} ({} of roofline)",
+                            format::bandwidth_gbps(rate * 1e3),
+                            format::percent(achieved.percent_of_roofline)
+                        )
+                    })
             }
             _ => None,
         };

@@ -10,7 +10,7 @@ use crate::hardware::roofline::Bound;
 use crate::names::LoopKind;
 use crate::perf::fused_ops;
 
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     kind: LoopKind,
     ops: Vec<&'a str>,
@@ -29,11 +29,11 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             && !row.is_anomaly
     };
     let are_others_replayed = rows.iter().any(|row| is_replayed(&row));
-    let seen: Vec<Seen> = rows
+    let observed: Vec<Observed> = rows
         .iter()
         .map(|row| {
             let name = input.operation(row.operation).short_name(input.profile);
-            Seen {
+            Observed {
                 row,
                 kind: LoopKind::of(name),
                 ops: fused_ops(name),
@@ -42,55 +42,57 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             }
         })
         .collect();
-    add_facts(input, outcome, &seen);
-    outcome.tables.push(table(input, &seen));
+    add_facts(input, outcome, &observed);
+    outcome.tables.push(table(input, &observed));
     let gate = Gate::of(input, input.options.thresholds.triton_gate_ms);
     let known = || {
-        let seen = seen.iter().filter(|seen| !seen.row.is_anomaly);
-        seen.filter(|seen| !is_replayed(&seen.row))
+        let observed = observed.iter().filter(|observed| !observed.row.is_anomaly);
+        observed.filter(|observed| !is_replayed(&observed.row))
     };
-    let candidates = known().filter(|seen| seen.is_short || is_bottleneck(input, seen.row, &gate));
+    let candidates =
+        known().filter(|observed| observed.is_short || is_bottleneck(input, observed.row, &gate));
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
-    let long = known().filter(|seen| !seen.is_short);
-    let long: Vec<&Row> = long.map(|seen| seen.row).collect();
+    let long = known().filter(|observed| !observed.is_short);
+    let long: Vec<&Row> = long.map(|observed| observed.row).collect();
     let unknown = unmodelled(input, long, &gate, "generated kernel");
     outcome.findings.extend(unknown);
 }
 
-fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+fn add_facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
     use LoopKind::{Other, Persistent, Pointwise, Reduction, Template};
     #[rustfmt::skip]
-    outcome.counts(seen, &[
-        ("pointwise_count", "Pointwise kernels", &|seen| seen.kind == Pointwise),
-        ("reduction_count", "Reductions", &|seen| seen.kind == Reduction),
-        ("persistent_count", "Persistent reductions", &|seen| seen.kind == Persistent),
-        ("template_count", "GEMM templates", &|seen| seen.kind == Template),
-        ("other_count", "Other kernels", &|seen| seen.kind == Other),
-        ("compute_bound_count", "Compute-bound", &|seen| seen.row.bound == Some(Bound::Compute)),
-        ("memory_bound_count", "Memory-bound", &|seen| seen.row.bound == Some(Bound::Memory)),
+    outcome.counts(observed, &[
+        ("pointwise_count", "Pointwise kernels", &|observed| observed.kind == Pointwise),
+        ("reduction_count", "Reductions", &|observed| observed.kind == Reduction),
+        ("persistent_count", "Persistent reductions", &|observed| observed.kind == Persistent),
+        ("template_count", "GEMM templates", &|observed| observed.kind == Template),
+        ("other_count", "Other kernels", &|observed| observed.kind == Other),
+        ("compute_bound_count", "Compute-bound", &|observed| observed.row.bound == Some(Bound::Compute)),
+        ("memory_bound_count", "Memory-bound", &|observed| observed.row.bound == Some(Bound::Memory)),
     ]);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }
 
-fn table(input: &Input, seen: &[Seen]) -> Table {
+fn table(input: &Input, observed: &[Observed]) -> Table {
     /// Further rows are in the sheets.
     const MAX_ROWS: usize = 15;
-    let operation = |seen: &Seen| short_name(input, input.operation(seen.row.operation));
-    let merged = |seen: &Seen| match seen.ops.is_empty() {
+    let operation =
+        |observed: &Observed| short_name(input, input.operation(observed.row.operation));
+    let merged = |observed: &Observed| match observed.ops.is_empty() {
         true => Value::Empty,
-        false => Value::Quoted(seen.ops.join(", ")),
+        false => Value::Quoted(observed.ops.join(", ")),
     };
     #[rustfmt::skip]
-    let columns: &[CellColumn<&Seen>] = &[
-        ("kernel", "Kernel", &|seen| Value::Quoted(operation(seen))),
-        ("kind", "Kind", &|seen| Value::Text(seen.kind.label().to_owned())),
-        ("fused", "Merged operators", &|seen| merged(seen)),
-        ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
-        ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
-        ("bandwidth", "Bandwidth", &|seen| Value::gbps(gbps(input, seen.row))),
-        ("efficiency", "% roofline", &|seen| Value::percent(seen.row.efficiency_percent)),
+    let columns: &[CellColumn<&Observed>] = &[
+        ("kernel", "Kernel", &|observed| Value::Quoted(operation(observed))),
+        ("kind", "Kind", &|observed| Value::Text(observed.kind.label().to_owned())),
+        ("fused", "Merged operators", &|observed| merged(observed)),
+        ("calls", "Calls", &|observed| Value::Count(observed.row.n_calls)),
+        ("time", "Time", &|observed| Value::Ns(observed.row.time_ns)),
+        ("bandwidth", "Bandwidth", &|observed| Value::gbps(gbps(input, observed.row))),
+        ("efficiency", "% roofline", &|observed| Value::percent(observed.row.efficiency_percent)),
     ];
-    let longest = seen.iter().take(MAX_ROWS);
+    let longest = observed.iter().take(MAX_ROWS);
     let title = "What the longest kernels merge";
     Table::of("fusions", title, longest, columns)
 }

@@ -1,25 +1,25 @@
 //! The rules for generated kernels.
 
-use super::Seen;
+use super::Observed;
 use crate::findings::prelude::*;
 use crate::names::LoopKind;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
-        let merged = group.seen.first().and_then(|seen| merged(seen));
+        let merged = group.observed.first().and_then(|observed| merged(observed));
         let from = called_from(group.input, &group.rows);
         from.into_iter().chain(merged).collect()
     }
 }
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         when: "many kernels are about as short as their launch, and GPU graphs replay only others",
-        applies: |_, seen| seen.is_short && seen.are_others_replayed,
+        applies: |_, observed| observed.is_short && observed.are_others_replayed,
         model: "look for graph breaks that keep `torch.compile` from merging across them, and capture these kernels, which are launched one by one, in GPU graphs, too.",
         ..SHORT
     },
@@ -27,10 +27,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "slow_reduction_fusion",
         when: "it is a reduction below 30 % of roofline",
-        applies: |input, seen| {
+        applies: |input, observed| {
             let slow = input.options.thresholds.triton_slow_percent;
-            let percent = seen.row.efficiency_percent;
-            matches!(seen.kind, LoopKind::Reduction | LoopKind::Persistent)
+            let percent = observed.row.efficiency_percent;
+            matches!(observed.kind, LoopKind::Reduction | LoopKind::Persistent)
                 && percent.is_some_and(|percent| percent < slow)
         },
         title: "Generated norms and reductions at a low % of roofline",
@@ -43,11 +43,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "template_gap",
         when: "it is a GEMM or convolution generated from a template",
-        applies: |_, seen| {
-            let is_attention = seen.ops.iter().any(|op| op.contains("attention"));
-            seen.kind == LoopKind::Template && !is_attention
+        applies: |_, observed| {
+            let is_attention = observed.ops.iter().any(|op| op.contains("attention"));
+            observed.kind == LoopKind::Template && !is_attention
         },
-        by: |seen| seen.row.gap_bucket(),
+        by: |observed| observed.row.gap_bucket(),
         title: "Generated GEMMs at a low % of roofline",
         issue: "{figures}.",
         model: "let `torch.compile` compare more tiles, and the kernels of the library, for these sizes (`mode=\"max-autotune\"`, `torch._inductor.config.max_autotune_gemm_backends = \"ATEN,TRITON\"`).",
@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_bound_gap",
         when: "it is any other kernel",
-        by: |seen| seen.row.gap_bucket(),
+        by: |observed| observed.row.gap_bucket(),
         title: "Generated kernels at a low % of roofline",
         issue: "{figures}.",
         model: "recompile with `mode=\"max-autotune\"`; make inputs contiguous, so that the generated loops read memory in order.",
@@ -70,17 +70,17 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-const SHORT: Rule<Seen> = Rule {
+const SHORT: Rule<Observed> = Rule {
     key: "narrow_fusions",
     when: "many kernels are about as short as their launch",
-    applies: |_, seen| seen.is_short,
+    applies: |_, observed| observed.is_short,
     title: "Many short generated kernels",
     issue: "{calls} of {kernels} take {time}{at}{whole?|: each merges little}.",
     model: "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).",
     words: |group| {
         /// A kernel that merges more operators is considered a whole norm or activation.
         const FEW_OPS: usize = 2;
-        let is_whole = group.any(|seen| seen.ops.len() > FEW_OPS);
+        let is_whole = group.any(|observed| observed.ops.len() > FEW_OPS);
         let n_kernels = group.rows.len() as u64;
         vec![
             ("kernels", format::counted(n_kernels, "generated kernel")),
@@ -92,11 +92,11 @@ const SHORT: Rule<Seen> = Rule {
 };
 
 /// "The longest merges `add`, `mean` and `rsqrt`."
-fn merged(seen: &Seen) -> Option<String> {
+fn merged(observed: &Observed) -> Option<String> {
     /// With more names a sentence is unreadable.
     const MAX_OPS: usize = 8;
-    let n_more = seen.ops.len().saturating_sub(MAX_OPS);
-    let ops = seen.ops.iter().take(MAX_OPS);
+    let n_more = observed.ops.len().saturating_sub(MAX_OPS);
+    let ops = observed.ops.iter().take(MAX_OPS);
     let mut names: Vec<String> = ops.map(|op| format!("`{op}`")).collect();
     if n_more > 0 {
         names.push(format!("{n_more} more"));

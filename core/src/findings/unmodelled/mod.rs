@@ -23,7 +23,7 @@ use crate::trace::Category;
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 /// An operation, with data about all operations of its name.
-struct Seen<'a> {
+struct Observed<'a> {
     row: &'a Row,
     /// Its name, and others of which the same is to be said.
     names: &'a [&'a str],
@@ -39,7 +39,7 @@ struct Seen<'a> {
     missing: Option<Precision>,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     /// "`a`", "`a` and 2 more".
     fn name(&self) -> String {
         let first = self.names.first().copied().unwrap_or_default();
@@ -95,7 +95,7 @@ fn find<'r>(
             || is_launch_scale(input, row)
             || operation.is_in_graph(input.profile)
             || operation.sees_window
-            || input.judged(row.operation).reads_less;
+            || input.evaluation(row.operation).reads_less;
         (!is_known).then(|| (short_name(input, operation), row))
     });
     let mut by_name: Vec<(String, Vec<&Row>)> = grouped(unknown, Vec::push);
@@ -115,7 +115,7 @@ fn find<'r>(
             true => "matrix factorization",
             false => what,
         };
-        let seen = rows.iter().map(|row| Seen {
+        let observed = rows.iter().map(|row| Observed {
             row,
             names,
             operations: &operations,
@@ -124,8 +124,8 @@ fn find<'r>(
             has_shapes,
             missing,
         });
-        let seen: Vec<Seen> = seen.collect();
-        rule::find(input, rules::RULES, seen.iter().collect())
+        let observed: Vec<Observed> = observed.collect();
+        rule::find(input, rules::RULES, observed.iter().collect())
     };
     let of_names = by_name
         .iter()
@@ -161,7 +161,7 @@ fn find<'r>(
 /// The type of matrix work that the chosen GPU has no units for: it is unknown how fast the framework could compute it.
 pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
     let gpu = input.gpu()?;
-    let work = input.judged(row.operation).work?;
+    let work = input.evaluation(row.operation).work?;
     work.bytes.filter(|bytes| *bytes > 0.0)?;
     let spec = work.compute.filter(|spec| spec.unit == Unit::Matrix)?;
     let rate = gpu.matrix_rate(spec.precision, input.options.basis);
@@ -171,9 +171,9 @@ pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
 /// What an operation saves at the roofline of the other 16-bit type.
 fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
     let (precision, _) = matrix_rate_16_bit(input)?;
-    let then = on_matrix_units(input.judged(row.operation).work?, precision);
-    let roof = roofline(&then, input.gpu()?, input.options.basis)?;
-    let left_ns = (roof.time_us * 1e3 * row.n_calls as f64).round() as i64;
+    let then = on_matrix_units(input.evaluation(row.operation).work?, precision);
+    let roofline = roofline(&then, input.gpu()?, input.options.basis)?;
+    let left_ns = (roofline.time_us * 1e3 * row.n_calls as f64).round() as i64;
     Some(row.time_ns.saturating_sub(left_ns)).filter(|ns| *ns > 0)
 }
 

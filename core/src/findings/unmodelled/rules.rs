@@ -1,6 +1,6 @@
 //! The rules for operations without a model.
 
-use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
+use super::{Observed, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
 use crate::base::format;
 use crate::findings::compute::few_workgroups;
 use crate::findings::finding::Effect;
@@ -12,17 +12,17 @@ use crate::perf::model;
 use crate::profile::operations::Operation;
 use crate::profile::recorded_flops::recorded_flops;
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Observed<'static> {
+    type Of<'a> = Observed<'a>;
 
-    const ROW: RowOf<Self> = |seen| Some(seen.row);
+    const ROW: RowOf<Self> = |observed| Some(observed.row);
 
     fn words(group: &Group<Self>) -> Words {
-        let seen = group.first();
+        let observed = group.first();
         vec![
-            ("name", seen.name()),
-            either("take", seen.names.len() > 1, "take", "takes"),
-            ("what", seen.what.to_owned()),
+            ("name", observed.name()),
+            either("take", observed.names.len() > 1, "take", "takes"),
+            ("what", observed.what.to_owned()),
         ]
     }
 }
@@ -36,24 +36,26 @@ const PLACING: &[&str] = &[
     "aten::_unsafe_index_put",
 ];
 
-pub(super) const RULES: &[Rule<Seen>] = &[
+pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         when: "it is in BF16 or FP16 and the GPU has matrix units for the other of the two only",
-        applies: |_, seen| is_16_bit(seen) == Some(true),
+        applies: |_, observed| is_16_bit(observed) == Some(true),
         model: "run it in {to}, which the GPU has them for (autocast in that type; training needs a gradient scaler).",
-        saves: Saves::AtMost(|input, seen| saved_in_other_type(input, seen.row)),
+        saves: Saves::AtMost(|input, observed| saved_in_other_type(input, observed.row)),
         ..NO_UNITS
     },
     Rule {
         when: "it is in another type that the GPU has no matrix units for",
-        applies: |_, seen| is_16_bit(seen) == Some(false),
+        applies: |_, observed| is_16_bit(observed) == Some(false),
         model: "choose {to} where it is compute-bound: on this GPU {from} saves memory alone.",
         saves: Saves::Nothing,
         ..NO_UNITS
     },
     Rule {
         when: "it is attention over a paged KV cache",
-        applies: |_, seen| seen.reads_cache && seen.has_shapes && !seen.all(Operation::is_kernel),
+        applies: |_, observed| {
+            observed.reads_cache && observed.has_shapes && !observed.all(Operation::is_kernel)
+        },
         issue: "{name} {take} {time} in {calls}; the sequence lengths in its KV cache are not recorded.",
         model: "note the number of cached tokens of the requests of a step along with the trace: a custom perf model for these makes its efficiency known.",
         ..NO_MODEL
@@ -61,9 +63,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "few_workgroups",
         when: "its kernel, which no graph launches, has workgroups for a quarter of the compute units at most",
-        applies: |input, seen| {
-            let is_launched = seen.all(|operation| !is_replayed(input, operation));
-            is_launched && !few_workgroups(input, seen.row).is_empty()
+        applies: |input, observed| {
+            let is_launched = observed.all(|operation| !is_replayed(input, operation));
+            is_launched && !few_workgroups(input, observed.row).is_empty()
         },
         title: "{name} in {few}",
         issue: "{name} {take} {time} in {calls}, in {few}: most of the GPU has nothing to do meanwhile.",
@@ -74,9 +76,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a kernel that no recorded operator launched",
-        applies: |input, seen| {
-            let is_alone = || seen.all(|operation| is_replayed(input, operation));
-            seen.all(Operation::is_kernel) && (!seen.has_shapes || is_alone())
+        applies: |input, observed| {
+            let is_alone = || observed.all(|operation| is_replayed(input, operation));
+            observed.all(Operation::is_kernel) && (!observed.has_shapes || is_alone())
         },
         issue: "{name} {take} {time} in {calls}; no operator with shapes is known to launch it.",
         model: "record operators and their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
@@ -85,9 +87,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a kernel that the model of its operator does not count",
-        applies: |input, seen| {
-            seen.all(Operation::is_kernel)
-                && seen.all(|operation| is_launched_by_operator(input, operation))
+        applies: |input, observed| {
+            observed.all(Operation::is_kernel)
+                && observed.all(|operation| is_launched_by_operator(input, operation))
         },
         issue: "{name} {take} {time} in {calls}; the perf model of its operator does not cover this kernel.",
         model: "a custom perf model for the operator makes its efficiency known.",
@@ -96,7 +98,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it is a kernel that is launched past the dispatcher",
-        applies: |_, seen| seen.all(Operation::is_kernel),
+        applies: |_, observed| observed.all(Operation::is_kernel),
         issue: "{name} {take} {time} in {calls}; it bypasses the PyTorch dispatcher, so no operator records its shapes.",
         model: "wrap its call in `torch.library.custom_op` (a Triton kernel in `triton_op`): then an operator records its shapes, and a custom perf model makes its efficiency known.",
         kernel: "measure it under a hardware profiler.",
@@ -104,7 +106,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "no shapes were recorded",
-        applies: |_, seen| !seen.has_shapes,
+        applies: |_, observed| !observed.has_shapes,
         issue: "{name} {take} {time} in {calls}; shapes were not recorded.",
         model: "record shapes as well (`record_shapes=True`): then its efficiency is known.",
         kernel: "measure it under a hardware profiler.",
@@ -112,27 +114,27 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it reads by a list of indices, whose shapes the profiler does not record",
-        applies: |input, seen| seen.all_named(input, |name| PICKING.contains(&name)),
+        applies: |input, observed| observed.all_named(input, |name| PICKING.contains(&name)),
         issue: INDICES,
         model: "use a slice, `index_select` or `torch.where` where one does the same: a slice moves nothing, and the shapes of the others are recorded.",
         ..EXCHANGEABLE
     },
     Rule {
         when: "it writes by a list of indices, whose shapes the profiler does not record",
-        applies: |input, seen| seen.all_named(input, |name| PLACING.contains(&name)),
+        applies: |input, observed| observed.all_named(input, |name| PLACING.contains(&name)),
         issue: INDICES,
         model: "assign to a slice, or use `masked_fill_` or `index_copy_`, where one does the same: all their shapes are recorded.",
         ..EXCHANGEABLE
     },
     Rule {
         when: "it is a kernel that a compiler generated",
-        applies: |input, seen| seen.all_named(input, |name| name.starts_with("triton_")),
+        applies: |input, observed| observed.all_named(input, |name| name.starts_with("triton_")),
         model: "it does the work of several operators already; a custom perf model makes its efficiency known.",
         ..NO_MODEL
     },
     Rule {
         when: "it is a fused or library operation",
-        applies: |input, seen| seen.all(|operation| is_of_library(input, operation)),
+        applies: |input, observed| observed.all(|operation| is_of_library(input, operation)),
         issue: UNCOUNTED,
         model: "it is a fused or library operation already; a custom perf model makes its efficiency known.",
         words: uncounted,
@@ -140,7 +142,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         when: "it factorizes matrices",
-        applies: |input, seen| seen.all_named(input, is_factorization),
+        applies: |input, observed| observed.all_named(input, is_factorization),
         issue: UNCOUNTED,
         model: "factorize less often, and several matrices of one size in one call (a batch); compare the libraries that can do it (`torch.backends.cuda.preferred_linalg_library`).",
         words: uncounted,
@@ -160,7 +162,7 @@ const INDICES: &str =
 const UNCOUNTED: &str = "{name} {take} {time} in {calls}; {why}.";
 
 /// Finding out FLOPs and bytes saves nothing by itself.
-const NO_MODEL: Rule<Seen> = Rule {
+const NO_MODEL: Rule<Observed> = Rule {
     key: "unmodelled_significant",
     title: "{name}: no FLOP/byte model",
     issue: "{name} {take} {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
@@ -173,7 +175,7 @@ const NO_MODEL: Rule<Seen> = Rule {
 };
 
 /// Replacing it by another operation may save time.
-const EXCHANGEABLE: Rule<Seen> = Rule {
+const EXCHANGEABLE: Rule<Observed> = Rule {
     notes: &[
         "Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown and the saving a rule of thumb.",
     ],
@@ -182,7 +184,7 @@ const EXCHANGEABLE: Rule<Seen> = Rule {
 };
 
 /// The framework computes it without matrix units.
-const NO_UNITS: Rule<Seen> = Rule {
+const NO_UNITS: Rule<Observed> = Rule {
     key: "no_units_for_type",
     gate: |group| matrix_rate_16_bit(group.input).is_some(),
     title: "No matrix units for {from}",
@@ -206,19 +208,22 @@ const NO_UNITS: Rule<Seen> = Rule {
 };
 
 /// Whether the type without units is a 16-bit type; `None` if missing units are not the reason.
-fn is_16_bit(seen: &Seen) -> Option<bool> {
-    let missing = seen.missing?;
+fn is_16_bit(observed: &Observed) -> Option<bool> {
+    let missing = observed.missing?;
     Some(matches!(missing, Precision::Bf16 | Precision::Fp16))
 }
 
 /// The reason for unknown FLOPs and bytes: a model without recorded arguments, or no model.
-fn uncounted(group: &Group<Seen<'static>>) -> Words {
-    let seen = group.first();
-    let why = match seen.all_named(group.input, |name| model(name).is_some()) {
+fn uncounted(group: &Group<Observed<'static>>) -> Words {
+    let observed = group.first();
+    let why = match observed.all_named(group.input, |name| model(name).is_some()) {
         true => "its recorded arguments do not tell its FLOPs and bytes".to_owned(),
-        false => format!("no perf model counts FLOPs and bytes of this {}", seen.what),
+        false => format!(
+            "no perf model counts FLOPs and bytes of this {}",
+            observed.what
+        ),
     };
-    let counted = group.input.operation(seen.row.operation);
+    let counted = group.input.operation(observed.row.operation);
     let counted = recorded_flops(group.input.profile, counted).map(format::flops);
     let counted = counted.map_or(String::new(), |flops| {
         format!("; the profiler itself counted {flops} a call")

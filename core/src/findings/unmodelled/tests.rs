@@ -1,4 +1,4 @@
-use super::super::samples::{Calls, only, patterns, says};
+use super::super::samples::{Calls, assert_contains, only, patterns};
 
 /// 2·4096³ operations at the 65 TFLOPS of a T4 in FP16: 2.11 ms of 30.
 #[test]
@@ -6,7 +6,7 @@ fn bf16_on_a_gpu_without_it_is_advised_to_be_fp16() {
     let calls = Calls::new().call("aten::mm", "4096x4096*2", "gemmSN_NN_kernel", 30_000);
     let outcome = calls.outcome_on("T4", "gemm");
     let finding = only(&outcome, "no_units_for_type");
-    says(&finding.model, &["FP16"]);
+    assert_contains(&finding.model, &["FP16"]);
     let saved_ns = finding.impact.unwrap().high_ns;
     assert!((27_880_000..27_890_000).contains(&saved_ns), "{saved_ns}");
     // With such units it is a GEMM like any other.
@@ -42,8 +42,8 @@ fn names_of_which_the_same_is_said_share_a_finding() {
     });
     let outcome = calls.outcome("triton");
     let finding = only(&outcome, "unmodelled_significant");
-    says(&finding.title, &["`triton_poi_fused_0` and 2 more"]);
-    says(&finding.issue, &["take 90.0 ms"]);
+    assert_contains(&finding.title, &["`triton_poi_fused_0` and 2 more"]);
+    assert_contains(&finding.issue, &["take 90.0 ms"]);
     assert_eq!(finding.operations.len(), 3);
 }
 
@@ -53,8 +53,8 @@ fn factorizations_are_no_gemms() {
     let calls = Calls::new().call("aten::_linalg_eigh", eigh, "magma_sgemm_kernel", 30_000);
     let outcome = calls.outcome("gemm");
     let finding = only(&outcome, "unmodelled_significant");
-    says(&finding.issue, &["of this matrix factorization"]);
-    says(&finding.model, &["preferred_linalg_library"]);
+    assert_contains(&finding.issue, &["of this matrix factorization"]);
+    assert_contains(&finding.model, &["preferred_linalg_library"]);
     assert_eq!(finding.impact, None);
 }
 

@@ -23,8 +23,8 @@ pub(super) fn findings(fleet: &Fleet) -> Vec<Pattern> {
         // The first one with the largest savings.
         let best = found.iter().min_by_key(|finding| Reverse(finding.mid_ns))?;
         let runs: Set<u32> = found.iter().map(|finding| finding.run).gather();
-        let total = |worth: fn(&FindingRow) -> Option<i64>| {
-            sum(found.iter().filter_map(|finding| worth(finding)))
+        let total = |saving: fn(&FindingRow) -> Option<i64>| {
+            sum(found.iter().filter_map(|finding| saving(finding)))
         };
         Some(Pattern {
             pattern,

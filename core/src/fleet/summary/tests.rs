@@ -109,7 +109,7 @@ fn lost_time_has_its_cause_and_the_model_that_loses_most() {
 #[test]
 fn findings_add_up_by_pattern() {
     let mut fleet = FleetOf::default();
-    for (worth, title) in [(Some(3), "small"), (Some(9), "large"), (None, "unknown")] {
+    for (saving, title) in [(Some(3), "small"), (Some(9), "large"), (None, "unknown")] {
         fleet.run("llama", "b1", 1_000);
         let run = u32::try_from(fleet.0.runs.len() - 1).unwrap();
         let mut text = |text| fleet.0.texts.id(text);
@@ -119,9 +119,9 @@ fn findings_add_up_by_pattern() {
             analysis: text("idle"),
             pattern: text("host_bound"),
             title: text(title),
-            low_ns: worth.map(|ns| ns - 1),
-            mid_ns: worth,
-            high_ns: worth.map(|ns| ns + 1),
+            low_ns: saving.map(|ns| ns - 1),
+            mid_ns: saving,
+            high_ns: saving.map(|ns| ns + 1),
         };
         fleet.0.findings.push(row);
     }

@@ -4,8 +4,8 @@ mod gzip;
 mod tar;
 mod zip;
 
-use super::called::is_called_like_a_trace;
 use super::error::{ImportError, ImportErrorKind};
+use super::file_names::is_called_like_a_trace;
 use super::payload::Payload;
 use super::warning::{WarningKind, Warnings};
 pub(super) use gzip::Gunzip;

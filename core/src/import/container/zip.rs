@@ -12,8 +12,8 @@ use flate2::Crc;
 use flate2::write::DeflateDecoder;
 
 use super::may_be_trace;
-use crate::import::called::is_called_like_a_trace;
 use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::file_names::is_called_like_a_trace;
 use crate::import::warning::{WarningKind, Warnings};
 
 /// Longest local header: 30 bytes, a name and an extra field.

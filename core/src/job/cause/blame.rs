@@ -8,7 +8,7 @@ use crate::base::stats::mean_of_middle_ns;
 use crate::job::Job;
 use crate::job::delay::Excess;
 use crate::job::flow::{Flow, Node, Part};
-use crate::job::what_if::Asked;
+use crate::job::what_if::Estimator;
 
 /// At most this many collectives are followed back.
 const MOST_BACK: usize = 32;
@@ -35,7 +35,7 @@ struct Victim {
 }
 
 /// The ranks that others wait for mostly because of another rank, with the steps.
-pub(super) fn victims(analysis: &Asked, least_ns: &[i64]) -> Vec<Cause> {
+pub(super) fn victims(analysis: &Estimator, least_ns: &[i64]) -> Vec<Cause> {
     let Some(replay) = analysis.replay else {
         return Vec::new();
     };
@@ -96,7 +96,7 @@ pub(super) fn victims(analysis: &Asked, least_ns: &[i64]) -> Vec<Cause> {
             caused_ns: of.caused_ns,
         },
         excess: Excess::default(),
-        worth_ns: None,
+        saving_ns: None,
     });
     let mut causes: Vec<Cause> = causes.collect();
     for cause in &mut causes {

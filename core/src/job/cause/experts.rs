@@ -3,7 +3,7 @@
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::job::experts::{Exchange, by_rank};
-use crate::job::what_if::Asked;
+use crate::job::what_if::Estimator;
 
 /// The work on tokens, compared with that of the peers.
 pub(super) struct Experts {
@@ -14,20 +14,20 @@ pub(super) struct Experts {
 }
 
 impl Experts {
-    pub(super) fn new(asked: &Asked) -> Experts {
-        let mut combines = vec![false; asked.job.collectives.len()];
-        for exchange in asked.exchanges {
+    pub(super) fn new(estimator: &Estimator) -> Experts {
+        let mut combines = vec![false; estimator.job.collectives.len()];
+        for exchange in estimator.exchanges {
             if let Some(is_combine) = combines.get_mut(exchange.combine) {
                 *is_combine = true;
             }
         }
         let mut more_ns: Map<(usize, usize), i64> = Map::default();
-        for node in &asked.flow.nodes {
+        for node in &estimator.flow.nodes {
             let is_combine = node.matched.and_then(|at| combines.get(at)) == Some(&true);
             let Some(step) = node.step.filter(|_| is_combine) else {
                 continue;
             };
-            for part in asked.flow.parts_of(node) {
+            for part in estimator.flow.parts_of(node) {
                 if let Some((own, peers)) = part.own.zip(part.peers) {
                     let more = own.work_ns.saturating_sub(peers.work_ns).max(0);
                     let all = more_ns.entry((step, part.rank)).or_default();
@@ -35,8 +35,8 @@ impl Experts {
                 }
             }
         }
-        let step = |of: &Exchange| asked.job.collectives.get(of.dispatch)?.step;
-        let of_steps = asked.exchanges.iter().map(|of| (step(of), of));
+        let step = |of: &Exchange| estimator.job.collectives.get(of.dispatch)?.step;
+        let of_steps = estimator.exchanges.iter().map(|of| (step(of), of));
         let loads = grouped(of_steps, Vec::push).into_iter();
         let loads = loads.flat_map(|(step, of_step): (Option<usize>, Vec<&Exchange>)| {
             let loads = by_rank(of_step).into_iter();

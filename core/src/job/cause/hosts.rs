@@ -9,7 +9,7 @@ pub(crate) fn slow_hosts(job: &Job, causes: &[Cause]) -> Vec<(usize, Vec<usize>)
         return Vec::new();
     }
     let mut is_slow = vec![false; job.ranks.len()];
-    for cause in causes.iter().filter(|cause| cause.worth_ns.is_some()) {
+    for cause in causes.iter().filter(|cause| cause.saving_ns.is_some()) {
         if let Some(is_slow) = is_slow.get_mut(cause.rank) {
             *is_slow = true;
         }

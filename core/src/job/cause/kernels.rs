@@ -2,7 +2,7 @@
 
 use super::{MOST_ROWS, Slower, Why};
 use crate::job::same_work::{Same, SlowCategory};
-use crate::job::what_if::Asked;
+use crate::job::what_if::Estimator;
 use crate::names::Family;
 
 /// Categories of kernels count as alike if the relative excess of each is at least this share of that of all together.
@@ -23,7 +23,7 @@ const OF_MEMORY: [Family; 4] = [
 ];
 
 /// The evidence that the kernels of a rank are slower in some steps.
-pub(super) fn slower(analysis: &Asked, rank: usize, steps: &[usize]) -> Why {
+pub(super) fn slower(analysis: &Estimator, rank: usize, steps: &[usize]) -> Why {
     let mut categories = analysis.same_work.categories(rank, steps);
     let sum =
         |value: fn(&SlowCategory) -> i64| categories.iter().map(value).fold(0, i64::saturating_add);

@@ -9,7 +9,7 @@ use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::collectives::{ops_above, said_by};
+use crate::profile::collectives::{described_by, ops_above};
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::profile::timeline::GpuClass;
@@ -93,7 +93,7 @@ fn row(
 ) -> Collective {
     // Only the operator has the ranks of a point-to-point transfer and the strides of a group.
     let op = record_of(profile, work);
-    let named = Named::new(profile, said_by(profile, work), op);
+    let named = Named::new(profile, described_by(profile, work), op);
     Collective {
         kernel: texts.id(profile.trace.strings.get(work.name)),
         stream: work.stream,
@@ -111,15 +111,15 @@ fn row(
 /// What the profiler recorded about a collective: as arguments of its kernel, of its operator, or of both.
 struct Named<'a> {
     trace: &'a Trace,
-    said: Option<EventId>,
+    described: Option<EventId>,
     op: Option<EventId>,
 }
 
 impl<'a> Named<'a> {
-    fn new(profile: &'a Profile, said: Option<EventId>, op: Option<EventId>) -> Named<'a> {
+    fn new(profile: &'a Profile, described: Option<EventId>, op: Option<EventId>) -> Named<'a> {
         Named {
             trace: &profile.trace,
-            said: said.or(op),
+            described: described.or(op),
             op,
         }
     }
@@ -130,7 +130,7 @@ impl<'a> Named<'a> {
             let has_value = |text: &&str| !text.is_empty() && *text != "null";
             arg(self.trace, event?, key).filter(has_value)
         };
-        known(self.said).or_else(|| known(self.op))
+        known(self.described).or_else(|| known(self.op))
     }
 
     fn text(&self, texts: &mut Texts, key: &str) -> TextId {
@@ -146,7 +146,7 @@ impl<'a> Named<'a> {
     }
 
     fn elements(&self, key: &str) -> Option<u64> {
-        number(self.trace, self.said?, key).map(|n| n as u64)
+        number(self.trace, self.described?, key).map(|n| n as u64)
     }
 
     /// The collective without what its kernel tells.

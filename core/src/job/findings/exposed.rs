@@ -1,13 +1,13 @@
 //! Exposed communication: how much of the run it takes, and which messages it is.
 
-use super::Seen;
+use super::Context;
 use super::network::prose;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
+use crate::job::cards::{JobCard, ShownTable};
 use crate::job::network::Link;
-use crate::job::shown::{JobCard, ShownTable};
 
 /// Exposed communication without waiting is worth a finding from this share of the run on.
 const LEAST_PERCENT: f64 = 10.0;
@@ -23,8 +23,12 @@ struct Exposed<'a> {
 
 /// Exposed communication without waiting for other ranks, averaged over all ranks. If a collective is hidden in part,
 /// as much as possible of its exposed part counts as waiting, so this is a lower bound.
-pub(super) fn communication(seen: &Seen) -> Vec<JobCard> {
-    let ranks = seen.job.ranks.iter().zip(&seen.analysis.delays.of_ranks);
+pub(super) fn communication(context: &Context) -> Vec<JobCard> {
+    let ranks = context
+        .job
+        .ranks
+        .iter()
+        .zip(&context.analysis.delays.of_ranks);
     let times = ranks.filter_map(|(rank, delay)| {
         let gpu = rank.digest.gpu?;
         let moving_ns = gpu.exposed_comm_ns.saturating_sub(delay.waited_exposed_ns);
@@ -37,22 +41,22 @@ pub(super) fn communication(seen: &Seen) -> Vec<JobCard> {
     let n = times.len().max(1);
     let percent = times.iter().map(|(_, percent)| percent).sum::<f64>() / n as f64;
     // In a job that hangs, it is the time until that is noticed.
-    let is_stuck = !seen.stuck.is_empty();
-    if percent < LEAST_PERCENT || !seen.job.clocks.are_comparable || is_stuck {
+    let is_stuck = !context.stuck.is_empty();
+    if percent < LEAST_PERCENT || !context.job.clocks.are_comparable || is_stuck {
         return Vec::new();
     }
     let mean_ns = times.iter().map(|(ns, _)| *ns).fold(0, i64::saturating_add) / (n as i64);
-    let a_step = match seen.job.steps.len() {
+    let a_step = match context.job.steps.len() {
         0 => String::new(),
         n => format!(" ({} a step)", format::time_ns(mean_ns / (n as i64))),
     };
-    let messages = messages(seen);
+    let messages = messages(context);
     let most = messages.first().map(|most| {
         let at = most.link.bus_gbps.map(format::bandwidth_gbps);
         format!(
             "Most of it is the {} between {}{}: {} a step.",
             most.link.label(),
-            prose(seen, most.link.path),
+            prose(context, most.link.path),
             at.map_or_else(String::new, |at| format!(" at a bus bandwidth of {at}")),
             format::time_ns(most.ns)
         )
@@ -62,21 +66,21 @@ pub(super) fn communication(seen: &Seen) -> Vec<JobCard> {
         issue: format!(
             "Communication is exposed for {} of the run{a_step}, averaged over all ranks; waiting for slow ranks is not counted{}.",
             format::percent(percent),
-            match seen.job.missing().is_empty() {
+            match context.job.missing().is_empty() {
                 true => "",
                 false => ", but waiting for ranks that were not read is",
             }
         ),
         action: "Overlap it with computation: smaller buckets earlier in the backward pass, prefetched all-gathers, asynchronous tensor parallelism; or move less: lower precision, more gradient accumulation steps.".to_owned(),
-        reasoning: most.into_iter().chain(alone(seen, &messages)).collect(),
-        tables: vec![table(seen, &messages)],
+        reasoning: most.into_iter().chain(alone(context, &messages)).collect(),
+        tables: vec![table(context, &messages)],
         ..JobCard::default()
     }]
 }
 
 /// The messages that are exposed, longest first.
-fn messages<'a>(seen: &Seen<'a>) -> Vec<Exposed<'a>> {
-    let Seen { job, analysis, .. } = seen;
+fn messages<'a>(context: &Context<'a>) -> Vec<Exposed<'a>> {
+    let Context { job, analysis, .. } = context;
     let mut of_collectives = vec![0_i64; job.collectives.len()];
     for node in &analysis.flow.nodes {
         let of_node = node.matched.and_then(|at| of_collectives.get_mut(at));
@@ -104,7 +108,7 @@ fn messages<'a>(seen: &Seen<'a>) -> Vec<Exposed<'a>> {
     all
 }
 
-fn table(seen: &Seen, messages: &[Exposed]) -> ShownTable {
+fn table(context: &Context, messages: &[Exposed]) -> ShownTable {
     let table = Table::of(
         "exposed_messages",
         "Exposed messages, average of all ranks",
@@ -112,7 +116,7 @@ fn table(seen: &Seen, messages: &[Exposed]) -> ShownTable {
         &[
             ("what", "Message", &|of| Value::Text(of.link.label())),
             ("between", "Between", &|of| {
-                Value::Text(prose(seen, of.link.path).replace('`', ""))
+                Value::Text(prose(context, of.link.path).replace('`', ""))
             }),
             ("hosts", "Over hosts", &|of| {
                 Value::Text(if of.link.spans_hosts { "yes" } else { "no" }.to_owned())
@@ -131,11 +135,11 @@ fn table(seen: &Seen, messages: &[Exposed]) -> ShownTable {
 }
 
 /// What is unknown where messages between hosts have no like to compare them with.
-fn alone(seen: &Seen, messages: &[Exposed]) -> Option<String> {
+fn alone(context: &Context, messages: &[Exposed]) -> Option<String> {
     let most = messages.first()?.link;
-    let network = &seen.analysis.network;
+    let network = &context.analysis.network;
     let description = |link: &Link| {
-        let group = seen.job.groups.get(link.path.group);
+        let group = context.job.groups.get(link.path.group);
         group.map(|group| group.description.clone())
     };
     let has_like = network.links.iter().any(|link| {

@@ -1,10 +1,10 @@
 //! Problems with the input: missing ranks, traces of other jobs.
 
-use super::Seen;
+use super::Context;
 use crate::base::format;
 use crate::base::value::{Table, Value};
-use crate::job::shown::{JobCard, ShownTable};
-use crate::job::world::{SetApart, Why};
+use crate::job::cards::{JobCard, ShownTable};
+use crate::job::files::{Excluded, ExclusionReason};
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 20;
@@ -13,9 +13,9 @@ const MOST_ROWS: usize = 20;
 const MOST_NAMED: usize = 8;
 
 /// Ranks without a trace: how long others wait for them is unknown.
-pub(super) fn missing(seen: &Seen) -> Vec<JobCard> {
-    let missing = seen.job.missing();
-    if missing.is_empty() || seen.job.ranks.is_empty() {
+pub(super) fn missing(context: &Context) -> Vec<JobCard> {
+    let missing = context.job.missing();
+    if missing.is_empty() || context.job.ranks.is_empty() {
         return Vec::new();
     }
     let names: Vec<String> = missing.iter().map(u32::to_string).collect();
@@ -25,13 +25,17 @@ pub(super) fn missing(seen: &Seen) -> Vec<JobCard> {
         n => format!("{n} ranks"),
     };
     let verb = if missing.len() == 1 { "is" } else { "are" };
-    let n_partial = seen.job.collectives.iter().filter(|of| !of.is_complete());
+    let n_partial = context
+        .job
+        .collectives
+        .iter()
+        .filter(|of| !of.is_complete());
     vec![JobCard {
         title: format!("{named} {verb} missing"),
         issue: format!(
             "Of {} ranks, {} were read. In {}, a rank is missing: waiting times are lower bounds, the straggler may be a missing rank, and savings of other findings do not include the missing ranks.",
-            seen.job.world_size,
-            seen.job.ranks.len(),
+            context.job.world_size,
+            context.job.ranks.len(),
             format::counted(n_partial.count() as u64, "collective")
         ),
         action: "Add the traces of these ranks.".to_owned(),
@@ -41,14 +45,16 @@ pub(super) fn missing(seen: &Seen) -> Vec<JobCard> {
 }
 
 /// Traces of another job, or of another run of this one.
-pub(super) fn other_jobs(seen: &Seen) -> Vec<JobCard> {
-    let is_other = |apart: &&SetApart| {
+pub(super) fn other_jobs(context: &Context) -> Vec<JobCard> {
+    let is_other = |excluded: &&Excluded| {
         matches!(
-            apart.why,
-            Why::OtherWorld { .. } | Why::OtherGroups(_) | Why::OtherRun
+            excluded.why,
+            ExclusionReason::OtherWorld { .. }
+                | ExclusionReason::OtherGroups(_)
+                | ExclusionReason::OtherRun
         )
     };
-    let others: Vec<&SetApart> = seen.set_apart.iter().filter(is_other).collect();
+    let others: Vec<&Excluded> = context.excluded.iter().filter(is_other).collect();
     let Some(first) = others.first() else {
         return Vec::new();
     };
@@ -57,10 +63,12 @@ pub(super) fn other_jobs(seen: &Seen) -> Vec<JobCard> {
         "Files of other jobs or runs",
         others.iter().take(MOST_ROWS),
         &[
-            ("file", "File", &|apart| {
-                Value::Quoted(apart.file.name.clone())
+            ("file", "File", &|excluded| {
+                Value::Quoted(excluded.file.name.clone())
             }),
-            ("why", "Why", &|apart| Value::Text(apart.why.to_string())),
+            ("why", "Why", &|excluded| {
+                Value::Text(excluded.why.to_string())
+            }),
         ],
     );
     vec![JobCard {

@@ -1,24 +1,24 @@
 //! Collectives that never end: the job hangs.
 
-use super::Seen;
+use super::Context;
 use crate::base::format;
-use crate::job::shown::JobCard;
+use crate::job::cards::JobCard;
 use crate::job::unfinished::Stuck;
 
 /// The ranks that do not call a collective in which the others wait, or that call another one.
-pub(super) fn card(seen: &Seen) -> Vec<JobCard> {
-    let stuck = seen.stuck.iter();
-    stuck.filter_map(|stuck| of(seen, stuck)).collect()
+pub(super) fn card(context: &Context) -> Vec<JobCard> {
+    let stuck = context.stuck.iter();
+    stuck.filter_map(|stuck| of(context, stuck)).collect()
 }
 
-fn of(seen: &Seen, stuck: &Stuck) -> Option<JobCard> {
-    let group = seen.job.groups.get(stuck.group)?;
+fn of(context: &Context, stuck: &Stuck) -> Option<JobCard> {
+    let group = context.job.groups.get(stuck.group)?;
     let blamed: Vec<usize> = match stuck.absent.is_empty() {
         true => stuck.others.iter().map(|(rank, _)| *rank).collect(),
         false => stuck.absent.clone(),
     };
-    let (named, ranks) = seen.ranks(&blamed);
-    let (waiting, _) = seen.ranks(&stuck.waiting);
+    let (named, ranks) = context.ranks(&blamed);
+    let (waiting, _) = context.ranks(&stuck.waiting);
     let (does, calls) = match blamed.len() {
         1 => ("does", "calls"),
         _ => ("do", "call"),
@@ -36,22 +36,22 @@ fn of(seen: &Seen, stuck: &Stuck) -> Option<JobCard> {
     let number = stuck
         .seq
         .map_or_else(String::new, |seq| format!(", number {seq} of the group,"));
-    let step = stuck
-        .step
-        .map_or_else(String::new, |step| format!(" in {},", seen.steps(&[step])));
+    let step = stuck.step.map_or_else(String::new, |step| {
+        format!(" in {},", context.steps(&[step]))
+    });
     let verb = if stuck.waiting.len() == 1 {
         "waits"
     } else {
         "wait"
     };
     let ends_in = blamed.first().and_then(|at| {
-        let digest = &seen.job.ranks.get(*at)?.digest;
+        let digest = &context.job.ranks.get(*at)?.digest;
         let text = digest.text(digest.ends_in);
         let text = format::middle_ellipsis(text, 60);
         (!text.is_empty()).then(|| {
             format!(
                 " The last event that the CPU of rank {} starts is `{text}`.",
-                seen.number(*at)
+                context.number(*at)
             )
         })
     });

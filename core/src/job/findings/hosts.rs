@@ -1,9 +1,9 @@
 //! Hosts on which all ranks delay the others, and why.
 
-use super::Seen;
+use super::Context;
 use super::ranks::{late_by, most_times, times};
+use crate::job::cards::JobCard;
 use crate::job::cause::{self, Cause, Why};
-use crate::job::shown::JobCard;
 use crate::job::what_if::WhatIf;
 
 /// A host on which all ranks delay the others.
@@ -12,22 +12,22 @@ pub(super) struct SlowHost {
     host: usize,
     /// Its ranks, as indices into those of the job.
     pub(super) ranks: Vec<usize>,
-    worth_ns: i64,
+    saving_ns: i64,
     /// The steps in which they do.
     steps: Vec<usize>,
 }
 
 /// The hosts on which all ranks delay the others, with what fixing each would save.
-pub(super) fn find(seen: &Seen) -> Vec<SlowHost> {
-    let hosts = cause::slow_hosts(seen.job, &seen.analysis.causes).into_iter();
+pub(super) fn find(context: &Context) -> Vec<SlowHost> {
+    let hosts = cause::slow_hosts(context.job, &context.analysis.causes).into_iter();
     let hosts = hosts.filter_map(|(host, ranks)| {
-        let (worth_ns, steps) = seen.gain(WhatIf::HostKeepsUp(host));
-        let worth_ns = worth_ns?;
-        seen.large(worth_ns, &steps)?;
+        let (saving_ns, steps) = context.gain(WhatIf::HostKeepsUp(host));
+        let saving_ns = saving_ns?;
+        context.large(saving_ns, &steps)?;
         Some(SlowHost {
             host,
             ranks,
-            worth_ns,
+            saving_ns,
             steps,
         })
     });
@@ -35,23 +35,23 @@ pub(super) fn find(seen: &Seen) -> Vec<SlowHost> {
 }
 
 /// If all ranks of a host delay the others, the host is the cause.
-pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
-    let cards = seen.slow_hosts.iter().filter_map(|of| {
-        let name = seen.job.hosts.get(of.host)?;
-        let Causes { reasoning, what, are_late } = of_host(seen, of);
+pub(super) fn slow_host(context: &Context) -> Vec<JobCard> {
+    let cards = context.slow_hosts.iter().filter_map(|of| {
+        let name = context.job.hosts.get(of.host)?;
+        let Causes { reasoning, what, are_late } = of_host(context, of);
         let action = match are_late {
             true => "Look at this node before its ranks: storage, data loading, CPU load, other processes; take it out of service if it stays.",
             false => "Look at this node before its GPUs: power limit, cooling, CPU load, storage, network card; take it out of service if it stays.",
         };
         let card = JobCard {
             title: format!("All ranks of {name}{what}"),
-            issue: format!("All {} ranks on {name} take longer than those of other hosts in {}.", of.ranks.len(), seen.steps(&of.steps)),
+            issue: format!("All {} ranks on {name} take longer than those of other hosts in {}.", of.ranks.len(), context.steps(&of.steps)),
             action: action.to_owned(),
             reasoning,
-            ranks: of.ranks.iter().map(|at| seen.number(*at)).collect(),
+            ranks: of.ranks.iter().map(|at| context.number(*at)).collect(),
             ..JobCard::default()
         };
-        seen.worth(card, Some(of.worth_ns), &of.steps)
+        context.with_saving(card, Some(of.saving_ns), &of.steps)
     });
     cards.collect()
 }
@@ -66,8 +66,8 @@ struct Causes {
     are_late: bool,
 }
 
-fn of_host(seen: &Seen, host: &SlowHost) -> Causes {
-    let causes = seen.analysis.causes.iter();
+fn of_host(context: &Context, host: &SlowHost) -> Causes {
+    let causes = context.analysis.causes.iter();
     let own = causes.filter(|cause| host.ranks.contains(&cause.rank));
     let own: Vec<&Cause> = own.collect();
     let of = |is: fn(&Why) -> bool| -> (Vec<&Cause>, String) {

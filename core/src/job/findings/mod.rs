@@ -3,6 +3,8 @@
 //!
 //! To add a finding, add a row to [`RULES`].
 
+mod all_ranks;
+mod combined;
 mod exposed;
 mod given;
 mod hang;
@@ -11,22 +13,20 @@ mod network;
 mod ranks;
 #[cfg(test)]
 mod tests;
-mod together;
-mod whole;
 
 use super::Job;
 use super::analysis::Analysis;
+use super::cards::JobCard;
 use super::cause::Cause;
+use super::files::Excluded;
 use super::replay::Gain;
-use super::shown::JobCard;
 use super::unfinished::{self, Stuck};
 use super::what_if::WhatIf;
-use super::world::SetApart;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
+use combined::Combined;
 use hosts::SlowHost;
-use together::Together;
 
 /// A finding saves at least this share of the step,
 const LEAST_PERCENT: f64 = 1.0;
@@ -44,16 +44,16 @@ pub(super) const EXPOSED: &str = "exposed_communication";
 pub(super) const UNFINISHED: &str = "unfinished_collective";
 
 /// What rules have access to.
-pub(super) struct Seen<'a> {
+pub(super) struct Context<'a> {
     pub(super) job: &'a Job,
     pub(super) analysis: &'a Analysis,
-    pub(super) set_apart: &'a [SetApart],
+    pub(super) excluded: &'a [Excluded],
     /// Ranks that hide each other, because their kernels are slower,
-    slow_together: Option<Together<'a>>,
+    slow_together: Option<Combined<'a>>,
     /// because they launch late,
-    late_together: Option<Together<'a>>,
+    late_together: Option<Combined<'a>>,
     /// and because they have more work.
-    more_together: Option<Together<'a>>,
+    more_together: Option<Combined<'a>>,
     slow_hosts: Vec<SlowHost>,
     /// Collectives that never end.
     stuck: Vec<Stuck>,
@@ -63,7 +63,7 @@ pub(super) struct Seen<'a> {
 struct Rule {
     /// Its name in files.
     key: &'static str,
-    find: fn(&Seen) -> Vec<JobCard>,
+    find: fn(&Context) -> Vec<JobCard>,
 }
 
 const RULES: &[Rule] = &[
@@ -77,7 +77,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "slow_rank",
-        find: together::slow_card,
+        find: combined::slow_card,
     },
     Rule {
         key: "late_host",
@@ -85,7 +85,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "late_host",
-        find: together::late_card,
+        find: combined::late_card,
     },
     Rule {
         key: "uneven_work",
@@ -93,7 +93,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "uneven_work",
-        find: together::more_card,
+        find: combined::more_card,
     },
     Rule {
         key: "slow_copies",
@@ -109,7 +109,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "hot_experts",
-        find: whole::hot_experts,
+        find: all_ranks::hot_experts,
     },
     Rule {
         key: "slow_link",
@@ -125,15 +125,15 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "uneven_stages",
-        find: whole::uneven_stages,
+        find: all_ranks::uneven_stages,
     },
     Rule {
         key: "pipeline_bubble",
-        find: whole::pipeline_bubble,
+        find: all_ranks::pipeline_bubble,
     },
     Rule {
         key: FEW_MICRO_BATCHES,
-        find: whole::few_micro_batches,
+        find: all_ranks::few_micro_batches,
     },
     Rule {
         key: EXPOSED,
@@ -157,33 +157,33 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "clocks_apart",
-        find: whole::clocks_apart,
+        find: all_ranks::clocks_apart,
     },
     Rule {
         key: "no_waiting",
-        find: whole::no_waiting,
+        find: all_ranks::no_waiting,
     },
 ];
 
 /// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order of
 /// the rules. The bound of the job comes last.
-pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobCard> {
-    let mut seen = Seen {
+pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec<JobCard> {
+    let mut context = Context {
         job,
         analysis,
-        set_apart,
+        excluded,
         slow_together: None,
         late_together: None,
         more_together: None,
         slow_hosts: Vec::new(),
         stuck: unfinished::find(job),
     };
-    seen.slow_together = together::slow(&seen);
-    seen.late_together = together::late(&seen);
-    seen.more_together = together::more(&seen);
-    seen.slow_hosts = hosts::find(&seen);
+    context.slow_together = combined::slow(&context);
+    context.late_together = combined::late(&context);
+    context.more_together = combined::more(&context);
+    context.slow_hosts = hosts::find(&context);
     let found = RULES.iter().enumerate().flat_map(|(at, rule)| {
-        let cards = (rule.find)(&seen).into_iter();
+        let cards = (rule.find)(&context).into_iter();
         cards.map(move |card| {
             let key = rule.key.to_owned();
             (at, JobCard { key, ..card })
@@ -195,7 +195,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Ve
         (
             is_bound,
             card.key != UNFINISHED,
-            std::cmp::Reverse(card.worth_ns),
+            std::cmp::Reverse(card.saving_ns),
             *at,
             card.ranks.clone(),
         )
@@ -203,7 +203,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Ve
     found.into_iter().map(|(_, card)| card).collect()
 }
 
-impl Seen<'_> {
+impl Context<'_> {
     /// The display name of a rank: "rank 5 on node1".
     fn rank(&self, at: usize) -> String {
         let Some(rank) = self.job.ranks.get(at) else {
@@ -285,18 +285,18 @@ impl Seen<'_> {
     }
 
     /// Adds the saving over some steps to a card; `None` below the gate.
-    fn worth(&self, card: JobCard, ns: Option<i64>, steps: &[usize]) -> Option<JobCard> {
+    fn with_saving(&self, card: JobCard, ns: Option<i64>, steps: &[usize]) -> Option<JobCard> {
         let ns = ns?;
         let (of_a_step_ns, percent) = self.large(ns, steps)?;
         let time = format::time_ns(of_a_step_ns);
         let share = format::percent(percent);
-        let worth = match steps {
+        let savings = match steps {
             [one] => format!("{time} of {} ({share})", self.steps(&[*one])),
             several => format!("{time} a step in {} ({share})", self.steps(several)),
         };
         Some(JobCard {
-            worth,
-            worth_ns: Some(ns),
+            savings,
+            saving_ns: Some(ns),
             step: card.step.or(steps.first().copied()),
             ..card
         })

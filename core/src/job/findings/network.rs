@@ -1,10 +1,10 @@
 //! Slow links, slow periods, messages that are too small.
 
-use super::Seen;
+use super::Context;
 use crate::base::format;
 use crate::base::value::{Table, Value};
+use crate::job::cards::{JobCard, ShownTable};
 use crate::job::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
-use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// Maximum number of rows of evidence.
@@ -20,15 +20,15 @@ const ONE_OF_THEM: &str = "One slow network card, cable or port slows down all r
 const MOST_LISTED: usize = 8;
 
 /// The display name of a path: "ranks 3 and 7", "16 ranks of mesh_dp 33".
-fn path(seen: &Seen, path: Path) -> String {
-    let ranks = ranks_of(seen.job, path);
+fn path(context: &Context, path: Path) -> String {
+    let ranks = ranks_of(context.job, path);
     let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
     match names.len() {
         0 => String::new(),
-        n if n > 2 && u32::try_from(n) == Ok(seen.job.world_size) => format!("all {n} ranks"),
+        n if n > 2 && u32::try_from(n) == Ok(context.job.world_size) => format!("all {n} ranks"),
         ..=MOST_LISTED => format!("ranks {}", format::listed(&names)),
         n => {
-            let group = seen.job.groups.get(path.group);
+            let group = context.job.groups.get(path.group);
             group.map_or_else(String::new, |group| {
                 format!("{n} ranks of {}", group.label())
             })
@@ -37,9 +37,13 @@ fn path(seen: &Seen, path: Path) -> String {
 }
 
 /// The same in a sentence, with the group as code: "ranks 3 and 7 (`mesh_dp 33`)".
-pub(super) fn prose(seen: &Seen, of: Path) -> String {
-    let ranks = path(seen, of);
-    let group = seen.job.groups.get(of.group).filter(|_| of.pair.is_none());
+pub(super) fn prose(context: &Context, of: Path) -> String {
+    let ranks = path(context, of);
+    let group = context
+        .job
+        .groups
+        .get(of.group)
+        .filter(|_| of.pair.is_none());
     match group.map(|group| group.label()) {
         Some(group) => match ranks.strip_suffix(&format!(" of {group}")) {
             Some(ranks) => format!("{ranks} of `{group}`"),
@@ -49,8 +53,8 @@ pub(super) fn prose(seen: &Seen, of: Path) -> String {
     }
 }
 
-pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
-    let network = &seen.analysis.network;
+pub(super) fn slow_link(context: &Context) -> Vec<JobCard> {
+    let network = &context.analysis.network;
     let Some(first) = network.slow_paths.first() else {
         return Vec::new();
     };
@@ -59,11 +63,13 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
         "Slow paths",
         &network.slow_paths,
         &[
-            ("between", "Between", &|of| Value::Text(path(seen, of.path))),
+            ("between", "Between", &|of| {
+                Value::Text(path(context, of.path))
+            }),
             ("ratio", "vs. similar groups", &|of| Value::Number(of.ratio)),
         ],
     );
-    let (worth_ns, steps) = seen.gain(WhatIf::Paths);
+    let (saving_ns, steps) = context.gain(WhatIf::Paths);
     let (title, issue) = match network.culprits.as_slice() {
         [rank] if network.slow_paths.len() > 1 => (
             format!("Slow network at rank {rank}"),
@@ -74,16 +80,16 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
             ),
         ),
         _ => (
-            format!("Slow link between {}", path(seen, first.path)),
+            format!("Slow link between {}", path(context, first.path)),
             format!(
                 "Messages between {} take {:.2} times as long as the same ones of other groups.",
-                prose(seen, first.path),
+                prose(context, first.path),
                 first.ratio
             ),
         ),
     };
     let ranks = match network.culprits.is_empty() {
-        true => ranks_of(seen.job, first.path),
+        true => ranks_of(context.job, first.path),
         false => network.culprits.clone(),
     };
     let card = JobCard {
@@ -102,12 +108,15 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
     };
-    seen.worth(card, worth_ns, &steps).into_iter().collect()
+    context
+        .with_saving(card, saving_ns, &steps)
+        .into_iter()
+        .collect()
 }
 
 /// Large messages that use a small part of what their link can carry.
-pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
-    let network = &seen.analysis.network;
+pub(super) fn link_bandwidth(context: &Context) -> Vec<JobCard> {
+    let network = &context.analysis.network;
     let below = network.below_figure.iter();
     let below: Vec<&Link> = below.filter_map(|at| network.links.get(*at)).collect();
     let Some(first) = below.first() else {
@@ -125,7 +134,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
         &[
             ("what", "Message", &|link| Value::Text(link.label())),
             ("between", "Between", &|link| {
-                Value::Text(path(seen, link.path))
+                Value::Text(path(context, link.path))
             }),
             ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
             ("link", "Link", &|link| Value::gbps(link.figure_gbps)),
@@ -134,7 +143,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
             }),
         ],
     );
-    let (worth_ns, steps) = seen.gain(WhatIf::LinksAtHalf);
+    let (saving_ns, steps) = context.gain(WhatIf::LinksAtHalf);
     let (action, basis) = match first.spans_hosts {
         true => (
             "Check which NIC each GPU uses (NUMA, GPUDirect RDMA), the number of channels of the communication library, routing and congestion.",
@@ -150,7 +159,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
         issue: format!(
             "{} between {} runs at {}, {} of the {} that the link carries in one direction, measured after all ranks have started.",
             format::capitalized(&first.label()),
-            prose(seen, first.path),
+            prose(context, first.path),
             bandwidth(first.bus_gbps),
             percent(first),
             bandwidth(first.figure_gbps)
@@ -161,31 +170,34 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
             "The saving assumes half of the link's bandwidth, which large messages reach."
                 .to_owned(),
         ],
-        ranks: ranks_of(seen.job, first.path),
+        ranks: ranks_of(context.job, first.path),
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
     };
-    seen.worth(card, worth_ns, &steps).into_iter().collect()
+    context
+        .with_saving(card, saving_ns, &steps)
+        .into_iter()
+        .collect()
 }
 
 /// The steps in which all links are slow, in one card.
-pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
-    let mut slow = seen.analysis.slow_steps(seen.job);
-    slow.retain(|(slow, ns)| seen.large(*ns, &[slow.step]).is_some());
+pub(super) fn slow_period(context: &Context) -> Vec<JobCard> {
+    let mut slow = context.analysis.slow_steps(context.job);
+    slow.retain(|(slow, ns)| context.large(*ns, &[slow.step]).is_some());
     let steps: Vec<usize> = slow.iter().map(|(slow, _)| slow.step).collect();
     let ratios = slow.iter().map(|(slow, _)| slow.ratio);
     let most = ratios.fold(1.0, f64::max);
     // Waiting for ranks that were not read looks like a long transfer.
-    let missing = seen.job.missing();
+    let missing = context.job.missing();
     let incomplete = slow.iter().any(|(slow, _)| {
         let mut collectives = slow.collectives.iter();
         collectives.any(|(at, _)| {
-            let matched = seen.job.collectives.get(*at);
+            let matched = context.job.collectives.get(*at);
             matched.is_some_and(|of| !of.is_complete())
         })
     });
     let n_collectives: usize = slow.iter().map(|(slow, _)| slow.collectives.len()).sum();
-    let named = seen.steps(&steps);
+    let named = context.steps(&steps);
     let up_to = if steps.len() > 1 { "up to " } else { "" };
     let card = JobCard {
         title: match incomplete {
@@ -204,16 +216,17 @@ pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
         action: "Look at what else used the network then: checkpoints, data loading, other jobs; a link that goes down and up again.".to_owned(),
         ..JobCard::default()
     };
-    let worth_ns = slow.iter().map(|(_, ns)| ns).sum();
-    seen.worth(card, Some(worth_ns), &steps)
+    let saving_ns = slow.iter().map(|(_, ns)| ns).sum();
+    context
+        .with_saving(card, Some(saving_ns), &steps)
         .into_iter()
         .collect()
 }
 
 /// One rank sends many small messages, and their latency adds up.
-pub(super) fn small_messages(seen: &Seen) -> Vec<JobCard> {
-    let n_steps = seen.job.steps.len().max(1);
-    let counts = seen.job.ranks.iter().enumerate().map(|(at, rank)| {
+pub(super) fn small_messages(context: &Context) -> Vec<JobCard> {
+    let n_steps = context.job.steps.len().max(1);
+    let counts = context.job.ranks.iter().enumerate().map(|(at, rank)| {
         let digest = &rank.digest;
         let small = digest.collectives.iter().filter(|of| {
             message_bytes(digest, of).is_some_and(|bytes| bytes > 0.0 && bytes < SMALL_BYTES as f64)
@@ -225,12 +238,12 @@ pub(super) fn small_messages(seen: &Seen) -> Vec<JobCard> {
         title: "Too many small messages".to_owned(),
         issue: format!(
             "{} has {} below {} a step: each takes the latency of the network, however small it is.",
-            format::capitalized(&seen.rank(rank)),
+            format::capitalized(&context.rank(rank)),
             format::counted(n as u64, "collective"),
             format::bytes(SMALL_BYTES)
         ),
         action: "Put them together: larger buckets (`bucket_cap_mb`), coalesced collectives, flattened parameters.".to_owned(),
-        ranks: vec![seen.number(rank)],
+        ranks: vec![context.number(rank)],
         ..JobCard::default()
     });
     cards.into_iter().collect()

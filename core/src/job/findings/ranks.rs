@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::Seen;
+use super::Context;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::value::{Table, Value};
+use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Slower, Why};
-use crate::job::shown::{JobCard, ShownTable};
 use crate::names::cpu_activity::CpuActivity;
 
 /// Maximum number of rows of evidence.
@@ -20,21 +20,24 @@ pub(super) const LOADING: &str = "Data loading";
 pub(super) const MORE_WORK: &str = "Give all ranks the same work: batches of one size, sequences packed or sorted by length, no extra calls on one rank.";
 
 /// A card for each cause of one kind with a saving above the gate, unless one card is about several ranks with it.
-fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Vec<JobCard> {
-    let causes = seen.analysis.causes.iter();
-    let causes = causes.filter(|cause| !seen.has_joint_card(cause));
+fn of_causes(
+    context: &Context,
+    card: impl Fn(&Context, &Cause) -> Option<JobCard>,
+) -> Vec<JobCard> {
+    let causes = context.analysis.causes.iter();
+    let causes = causes.filter(|cause| !context.has_joint_card(cause));
     let cards = causes.filter_map(|cause| {
-        let mut card = card(seen, cause)?;
-        card.ranks = vec![seen.number(cause.rank)];
-        card.reasoning.extend(victims(seen, cause));
-        seen.worth(card, cause.worth_ns, &cause.steps)
+        let mut card = card(context, cause)?;
+        card.ranks = vec![context.number(cause.rank)];
+        card.reasoning.extend(victims(context, cause));
+        context.with_saving(card, cause.saving_ns, &cause.steps)
     });
     cards.collect()
 }
 
 /// A sentence about ranks that others wait for only because these waited for this one.
-fn victims(seen: &Seen, cause: &Cause) -> Option<String> {
-    let all = seen.analysis.causes.iter();
+fn victims(context: &Context, cause: &Cause) -> Option<String> {
+    let all = context.analysis.causes.iter();
     let waiting = all.filter(|of| {
         let culprit = match of.why {
             Why::WaitsElsewhere { culprit, .. } => Some(culprit),
@@ -42,7 +45,7 @@ fn victims(seen: &Seen, cause: &Cause) -> Option<String> {
         };
         culprit == Some(cause.rank) && of.steps.iter().any(|step| cause.steps.contains(step))
     });
-    let mut ranks: Vec<u32> = waiting.map(|of| seen.number(of.rank)).collect();
+    let mut ranks: Vec<u32> = waiting.map(|of| context.number(of.rank)).collect();
     ranks.sort_unstable();
     let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
     let (named, verb) = match names.len() {
@@ -60,8 +63,8 @@ pub(super) fn times(ratio: f64) -> String {
     format!("{ratio:.2}×")
 }
 
-pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
-    of_causes(seen, |seen, cause| {
+pub(super) fn slow(context: &Context) -> Vec<JobCard> {
+    of_causes(context, |context, cause| {
         let Why::SlowerKernels {
             ratio,
             n_kernels,
@@ -72,8 +75,8 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
         else {
             return None;
         };
-        let rank = format::capitalized(&seen.rank(cause.rank));
-        let steps = seen.steps(&cause.steps);
+        let rank = format::capitalized(&context.rank(cause.rank));
+        let steps = context.steps(&cause.steps);
         let most = categories.first().map_or("", |of| of.category.as_str());
         let (action, reasoning) = match which {
             Slower::All => (
@@ -96,7 +99,7 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
         Some(JobCard {
             title: format!(
                 "Rank {}: the same kernels take {}",
-                seen.number(cause.rank),
+                context.number(cause.rank),
                 times(*ratio)
             ),
             issue: format!(
@@ -106,7 +109,7 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
             ),
             action,
             reasoning: vec![reasoning.to_owned()],
-            tables: vec![slow_work(seen, cause.rank)],
+            tables: vec![slow_work(context, cause.rank)],
             ..JobCard::default()
         })
     })
@@ -122,14 +125,14 @@ pub(super) fn most_times(causes: &[&Cause]) -> f64 {
 }
 
 /// The kernels of a rank with the largest excess over those of other ranks.
-pub(super) fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
-    let slow = seen.analysis.same_work.slow.iter();
+pub(super) fn slow_work(context: &Context, rank: usize) -> ShownTable {
+    let slow = context.analysis.same_work.slow.iter();
     let rows = slow.filter(|of| of.rank == rank).take(MOST_ROWS);
     let table = Table::of(
         "slow_work",
         format!(
             "Kernels that take longer on rank {} than on other ranks",
-            seen.number(rank)
+            context.number(rank)
         ),
         rows,
         &[
@@ -151,8 +154,8 @@ pub(super) fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
     ShownTable::from(&table)
 }
 
-pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
-    of_causes(seen, |seen, cause| {
+pub(super) fn late(context: &Context) -> Vec<JobCard> {
+    of_causes(context, |context, cause| {
         let Why::HostLate {
             late_ns,
             by,
@@ -162,7 +165,7 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
         else {
             return None;
         };
-        let rank = format::capitalized(&seen.rank(cause.rank));
+        let rank = format::capitalized(&context.rank(cause.rank));
         let (what, most_ns) = by.first().map_or(("", 0), |(by, ns)| (by.as_str(), *ns));
         let is_dominant = most_ns * 2 >= *late_ns && !what.is_empty();
         let is_loading = what == LOADING;
@@ -176,22 +179,22 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
             (false, _) => String::new(),
         };
         let title = match is_loading {
-            true => format!("Rank {} waits for data", seen.number(cause.rank)),
+            true => format!("Rank {} waits for data", context.number(cause.rank)),
             false if is_dominant => {
                 let what = activity(what).replace('`', "");
                 format!(
                     "Rank {} launches kernels late: {what}",
-                    seen.number(cause.rank)
+                    context.number(cause.rank)
                 )
             }
-            false => format!("Rank {} launches kernels late", seen.number(cause.rank)),
+            false => format!("Rank {} launches kernels late", context.number(cause.rank)),
         };
         Some(JobCard {
             title,
             issue: format!(
                 "{rank} launches its kernels {} later than other ranks in {}{meanwhile}.",
                 format::time_ns(*late_ns),
-                seen.steps(&cause.steps),
+                context.steps(&cause.steps),
             ),
             action: late_action(if is_dominant { what } else { "" }, "this rank"),
             ..JobCard::default()
@@ -250,8 +253,8 @@ pub(super) fn late_action(by: &str, whose: &str) -> String {
     format!("Look at what the CPU of {whose} does in that time: {causes}.")
 }
 
-pub(super) fn uneven(seen: &Seen) -> Vec<JobCard> {
-    of_causes(seen, |seen, cause| {
+pub(super) fn uneven(context: &Context) -> Vec<JobCard> {
+    of_causes(context, |context, cause| {
         let Why::MoreWork { more_ns, work } = &cause.why else {
             return None;
         };
@@ -282,12 +285,15 @@ pub(super) fn uneven(seen: &Seen) -> Vec<JobCard> {
             ],
         );
         Some(JobCard {
-            title: format!("Rank {} has more work than others", seen.number(cause.rank)),
+            title: format!(
+                "Rank {} has more work than others",
+                context.number(cause.rank)
+            ),
             issue: format!(
                 "{} computes {} more than other ranks in {}{}.",
-                format::capitalized(&seen.rank(cause.rank)),
+                format::capitalized(&context.rank(cause.rank)),
                 format::time_ns(*more_ns),
-                seen.steps(&cause.steps),
+                context.steps(&cause.steps),
                 most.unwrap_or_default()
             ),
             action: MORE_WORK.to_owned(),
@@ -297,18 +303,18 @@ pub(super) fn uneven(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-pub(super) fn copies(seen: &Seen) -> Vec<JobCard> {
-    of_causes(seen, |seen, cause| {
+pub(super) fn copies(context: &Context) -> Vec<JobCard> {
+    of_causes(context, |context, cause| {
         let Why::Copies { copies_ns } = &cause.why else {
             return None;
         };
         Some(JobCard {
-            title: format!("Rank {} waits for copies", seen.number(cause.rank)),
+            title: format!("Rank {} waits for copies", context.number(cause.rank)),
             issue: format!(
                 "{} spends {} more on exposed memory copies than other ranks in {}.",
-                format::capitalized(&seen.rank(cause.rank)),
+                format::capitalized(&context.rank(cause.rank)),
                 format::time_ns(*copies_ns),
-                seen.steps(&cause.steps)
+                context.steps(&cause.steps)
             ),
             action: "Copy from pinned memory with `non_blocking=True`, ahead of its use; check the PCIe link of this GPU.".to_owned(),
             ..JobCard::default()
@@ -316,20 +322,20 @@ pub(super) fn copies(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-pub(super) fn idle(seen: &Seen) -> Vec<JobCard> {
-    of_causes(seen, |seen, cause| {
+pub(super) fn idle(context: &Context) -> Vec<JobCard> {
+    of_causes(context, |context, cause| {
         let Why::Idle { idle_ns } = &cause.why else {
             return None;
         };
         // Without a GPU it is unknown whether anything was launched.
-        seen.job.ranks.get(cause.rank)?.digest.gpu?;
+        context.job.ranks.get(cause.rank)?.digest.gpu?;
         Some(JobCard {
-            title: format!("Rank {} is idle before collectives", seen.number(cause.rank)),
+            title: format!("Rank {} is idle before collectives", context.number(cause.rank)),
             issue: format!(
                 "{} is idle for {} more than other ranks in {}, although what runs next was launched.",
-                format::capitalized(&seen.rank(cause.rank)),
+                format::capitalized(&context.rank(cause.rank)),
                 format::time_ns(*idle_ns),
-                seen.steps(&cause.steps)
+                context.steps(&cause.steps)
             ),
             action: "Open this rank at that step and look at what the streams wait for: events, other collectives, a loaded GPU.".to_owned(),
             ..JobCard::default()
@@ -338,10 +344,10 @@ pub(super) fn idle(seen: &Seen) -> Vec<JobCard> {
 }
 
 /// Slow ranks whose fix saves nothing until something else is fixed.
-pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
+pub(super) fn without_effect(context: &Context) -> Vec<JobCard> {
     let gain = |cause: &Cause| {
         let n_steps = cause.steps.len().max(1) as i64;
-        match cause.worth_ns.unwrap_or_default() / n_steps {
+        match cause.saving_ns.unwrap_or_default() / n_steps {
             ..=0 => "fixing that alone would shorten no step".to_owned(),
             ns => format!(
                 "fixing that alone would shorten a step by only {}",
@@ -349,17 +355,17 @@ pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
             ),
         }
     };
-    let cards = without_worth(seen).into_iter().map(|(cause, ratio)| JobCard {
-        title: format!("Rank {} is slow, but not the bottleneck", seen.number(cause.rank)),
+    let cards = without_saving(context).into_iter().map(|(cause, ratio)| JobCard {
+        title: format!("Rank {} is slow, but not the bottleneck", context.number(cause.rank)),
         issue: format!(
             "{} takes {} as long as other ranks for the same kernels in {}, and {}: another bottleneck hides it.",
-            format::capitalized(&seen.rank(cause.rank)),
+            format::capitalized(&context.rank(cause.rank)),
             times(ratio),
-            seen.steps(&cause.steps),
+            context.steps(&cause.steps),
             gain(cause)
         ),
         action: "Fix what is listed above first; then check this GPU.".to_owned(),
-        ranks: vec![seen.number(cause.rank)],
+        ranks: vec![context.number(cause.rank)],
         step: cause.steps.first().copied(),
         ..JobCard::default()
     });
@@ -367,8 +373,12 @@ pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
 }
 
 /// Ranks with slower kernels whose fix saves too little, alone and together, and how many times as long these take.
-fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
-    let causes = seen.analysis.causes.iter().filter(|_| seen.job.has_gpu());
+fn without_saving<'a>(context: &Context<'a>) -> Vec<(&'a Cause, f64)> {
+    let causes = context
+        .analysis
+        .causes
+        .iter()
+        .filter(|_| context.job.has_gpu());
     let slow = causes.filter_map(|cause| {
         let Why::SlowerKernels {
             ratio, slower_ns, ..
@@ -376,9 +386,9 @@ fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
         else {
             return None;
         };
-        let is_large = |ns: i64| seen.large(ns, &cause.steps).is_some();
-        let is_worth_it = cause.worth_ns.is_some_and(is_large);
-        let together = seen.slow_together.as_ref();
+        let is_large = |ns: i64| context.large(ns, &cause.steps).is_some();
+        let is_worth_it = cause.saving_ns.is_some_and(is_large);
+        let together = context.slow_together.as_ref();
         let is_reported = is_worth_it || together.is_some_and(|of| of.has(cause));
         (!is_reported && is_large(*slower_ns)).then_some((cause, *ratio))
     });

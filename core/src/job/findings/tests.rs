@@ -1,10 +1,10 @@
+mod combined;
 mod hang;
 mod stages;
-mod together;
 
 use super::find;
+use crate::job::files::JobFiles;
 use crate::job::testing::{TestJob, TestWork};
-use crate::job::world::World;
 use crate::job::{Analysis, Job};
 
 const MS: i64 = 1_000_000;
@@ -34,7 +34,7 @@ fn job(slow: usize, more_ns: i64) -> TestJob {
 fn found(job: TestJob) -> Vec<(String, Vec<u32>, Option<i64>)> {
     let job = job.job();
     let cards = find(&job, &Analysis::new(&job), &[]).into_iter();
-    let found = cards.map(|card| (card.key, card.ranks, card.worth_ns.map(|ns| ns / MS)));
+    let found = cards.map(|card| (card.key, card.ranks, card.saving_ns.map(|ns| ns / MS)));
     found.collect()
 }
 
@@ -77,14 +77,14 @@ fn whichever_of_many_ranks_is_slow_is_named() {
             let found = found(job);
             let slow_ranks = found.iter().filter(|of| of.0 == "slow_rank");
             let slow_ranks: Vec<(&[u32], i64)> = slow_ranks
-                .map(|(_, ranks, worth)| (&ranks[..], worth.unwrap()))
+                .map(|(_, ranks, savings)| (&ranks[..], savings.unwrap()))
                 .collect();
             // 10 ms in each of 24 steps; clocks are accurate to a few nanoseconds.
-            let [(ranks, worth)] = slow_ranks.as_slice() else {
+            let [(ranks, savings)] = slow_ranks.as_slice() else {
                 panic!("{n} ranks, {slow} slow: {found:?}");
             };
             assert_eq!(*ranks, [slow]);
-            assert!((239..=240).contains(worth), "{worth}");
+            assert!((239..=240).contains(savings), "{savings}");
         }
     }
 }
@@ -118,7 +118,7 @@ fn a_slow_group_is_compared_with_those_that_lack_a_rank() {
     let cards = find(&job, &Analysis::new(&job), &[]);
     let slow = cards.iter().find(|card| card.key == "slow_link").unwrap();
     assert_eq!(
-        (&*slow.ranks, slow.worth_ns),
+        (&*slow.ranks, slow.saving_ns),
         (&[3, 4, 5][..], Some(16 * MS))
     );
 }
@@ -380,9 +380,9 @@ fn traces_of_another_job_are_reported() {
     let mut other = TestJob::new(2).digests();
     other[1].file.name = "other/rank1.json".to_owned();
     digests.push(other.remove(1));
-    let mut world = World::new(digests);
-    let job = Job::new(world.windows.remove(0));
-    let cards = find(&job, &Analysis::new(&job), &world.set_apart);
+    let mut job_files = JobFiles::new(digests);
+    let job = Job::new(job_files.windows.remove(0));
+    let cards = find(&job, &Analysis::new(&job), &job_files.excluded);
     let found: Vec<&str> = cards.iter().map(|card| card.key.as_str()).collect();
     assert_eq!(found, ["other_jobs"]);
     assert_eq!(cards[0].tables[0].rows[0][0], "other/rank1.json");

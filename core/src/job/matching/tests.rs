@@ -1,6 +1,6 @@
 use crate::job::Job;
+use crate::job::files::JobFiles;
 use crate::job::testing::TestJob;
-use crate::job::world::World;
 
 /// For each collective, the number of ranks read, the group size, and its step.
 fn summary(job: &Job) -> Vec<(usize, usize, Option<usize>)> {
@@ -66,7 +66,7 @@ fn a_rank_without_steps_is_matched_by_the_order_of_all() {
         for of in &mut digests[1].collectives {
             of.step = None;
         }
-        let job = Job::new(World::new(digests).windows.remove(0));
+        let job = Job::new(JobFiles::new(digests).windows.remove(0));
         let [first, second] = [(3, 3, Some(0)), (3, 3, Some(1))];
         assert_eq!(summary(&job), [first, first, second, second], "{group}");
     }
@@ -91,7 +91,7 @@ fn seq_identifies_the_one_that_a_rank_lacks() {
     }
     let mut digests = job.digests();
     digests[1].collectives.remove(1);
-    let job = Job::new(World::new(digests).windows.remove(0));
+    let job = Job::new(JobFiles::new(digests).windows.remove(0));
     let [both, one] = [(2, 2, Some(0)), (1, 2, Some(0))];
     assert_eq!(summary(&job), [both, one, both]);
 }

@@ -1,6 +1,6 @@
 //! The measures of the heatmap: a number for each rank in each step.
 
-use super::{Measure, MeasureUnit, Seen, steps_of};
+use super::{Context, Measure, MeasureUnit, steps_of};
 use crate::base::group::grouped;
 use crate::base::interval::percent_of;
 use crate::base::map::Map;
@@ -9,12 +9,12 @@ use crate::job::sheets::{Place, Waits};
 use crate::job::{Analysis, Job};
 
 /// All measures that are known for some rank in some step; the one to show first comes first.
-pub(super) fn of(seen: &Seen) -> Vec<Measure> {
-    let Seen {
+pub(super) fn of(context: &Context) -> Vec<Measure> {
+    let Context {
         job,
         analysis,
         waits,
-    } = seen;
+    } = context;
     let measure =
         |key: &str, label: &str, doc: &str, unit, of: &dyn Fn(usize, usize) -> Option<f64>| {
             Measure {

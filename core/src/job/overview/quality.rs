@@ -3,14 +3,14 @@
 use crate::base::format;
 use crate::import::warning::Severity;
 use crate::job::Job;
+use crate::job::files::Excluded;
 use crate::job::sheets::matching_notes;
-use crate::job::world::SetApart;
 
 /// At most this many sentences about unmatched collectives are shown; the sheet has all.
 const MOST_NOTES: usize = 20;
 
-/// Sentences about what is missing, set apart, damaged, or could not be matched.
-pub(super) fn lines(job: &Job, set_apart: &[SetApart]) -> Vec<String> {
+/// Sentences about what is missing, excluded, damaged, or could not be matched.
+pub(super) fn lines(job: &Job, excluded: &[Excluded]) -> Vec<String> {
     let missing: Vec<String> = job.missing().iter().map(u32::to_string).collect();
     let mut notes = Vec::new();
     if !missing.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn lines(job: &Job, set_apart: &[SetApart]) -> Vec<String> {
             job.world_size
         ));
     }
-    let apart = set_apart
+    let apart = excluded
         .iter()
         .map(|apart| format!("{}: {}.", apart.file.name, apart.why));
     notes.extend(apart);

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 
-use super::{Seen, name, steps_of};
+use super::{Context, name, steps_of};
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::base::value::{Table, Value};
+use crate::job::cards::ShownTable;
 use crate::job::cause::Cause;
 use crate::job::clocks::Clock;
 use crate::job::delay::Delay;
@@ -15,7 +16,6 @@ use crate::job::digest::{GpuTime, Step};
 use crate::job::network::Link;
 use crate::job::roles::{described, stride};
 use crate::job::sheets::Waits;
-use crate::job::shown::ShownTable;
 use crate::job::timing::Timing;
 use crate::job::what_if::WhatIf;
 use crate::job::{Analysis, Job, Rank};
@@ -24,14 +24,14 @@ use crate::job::{Analysis, Job, Rank};
 const MOST_ROWS: usize = 100;
 
 /// The saving is only computed for this many hosts, those with the slowest ranks, because each one replays the job.
-const MOST_HOSTS_ASKED: usize = 16;
+const MOST_HOSTS: usize = 16;
 
 /// All tables, most important first.
-pub(super) fn of(seen: &Seen) -> Vec<ShownTable> {
-    let Seen { job, analysis, .. } = seen;
-    let mut tables = vec![ranks(seen)];
+pub(super) fn of(context: &Context) -> Vec<ShownTable> {
+    let Context { job, analysis, .. } = context;
+    let mut tables = vec![ranks(context)];
     if job.hosts.len() > 1 {
-        tables.push(hosts(seen));
+        tables.push(hosts(context));
     }
     let others = [
         links(job, analysis),
@@ -55,12 +55,12 @@ struct RankRow<'a> {
 }
 
 /// Sorted so that the ranks that delay others the most come first.
-fn rank_rows<'a>(seen: &Seen<'a>) -> Vec<RankRow<'a>> {
-    let Seen {
+fn rank_rows<'a>(context: &Context<'a>) -> Vec<RankRow<'a>> {
+    let Context {
         job,
         analysis,
         waits,
-    } = seen;
+    } = context;
     let rows = job.ranks.iter().enumerate().map(|(at, rank)| {
         let of_steps = (0..job.steps.len()).filter_map(|step| waits.get(&(at, step)).copied());
         RankRow {
@@ -74,8 +74,8 @@ fn rank_rows<'a>(seen: &Seen<'a>) -> Vec<RankRow<'a>> {
     });
     let mut rows: Vec<RankRow> = rows.collect();
     rows.arrange_by_key(|row| {
-        let worth_ns = row.cause.and_then(|cause| cause.worth_ns).unwrap_or(0);
-        (Reverse(worth_ns), Reverse(row.delay_ns()), row.rank.number)
+        let saving_ns = row.cause.and_then(|cause| cause.saving_ns).unwrap_or(0);
+        (Reverse(saving_ns), Reverse(row.delay_ns()), row.rank.number)
     });
     rows
 }
@@ -87,8 +87,8 @@ impl RankRow<'_> {
 }
 
 /// One row per rank; times are averages per step.
-fn ranks(seen: &Seen) -> ShownTable {
-    let Seen { job, analysis, .. } = seen;
+fn ranks(context: &Context) -> ShownTable {
+    let Context { job, analysis, .. } = context;
     let n_steps = job.steps.len().max(1) as i64;
     let of_step = |ns: Option<i64>| ns.map_or(Value::NO_NS, |ns| Value::Ns(ns / n_steps));
     let mean = |at: usize, of: &dyn Fn(&Step) -> i64| {
@@ -103,7 +103,7 @@ fn ranks(seen: &Seen) -> ShownTable {
         Some(_) => mean(row.at, &|step| of(&step.gpu)),
         None => Value::NO_NS,
     };
-    let rows = rank_rows(seen);
+    let rows = rank_rows(context);
     let numbers = rows.iter().map(|row| Some(row.rank.number)).collect();
     let table = Table::of(
         "ranks",
@@ -119,7 +119,7 @@ fn ranks(seen: &Seen) -> ShownTable {
                 None => Value::Text(String::new()),
             }),
             ("worth", "Can save", &|row| {
-                of_step(row.cause.and_then(|cause| cause.worth_ns))
+                of_step(row.cause.and_then(|cause| cause.saving_ns))
             }),
             ("delay", "Delay caused", &|row| {
                 of_step(row.delay.map(|delay| delay.excess.total_ns))
@@ -171,12 +171,12 @@ struct HostRow<'a> {
     /// Its rank that causes the most delay.
     slowest: Option<(u32, i64)>,
     /// The saving per step if all of its ranks kept up, or had no cause to delay others; `None` where unknown.
-    worth_ns: Option<i64>,
+    saving_ns: Option<i64>,
 }
 
 /// One row per host, for jobs with several.
-fn hosts(seen: &Seen) -> ShownTable {
-    let Seen { job, analysis, .. } = seen;
+fn hosts(context: &Context) -> ShownTable {
+    let Context { job, analysis, .. } = context;
     let n_steps = job.steps.len().max(1) as i64;
     let delay_ns = |at: usize| {
         let delay = analysis.delays.of_ranks.get(at);
@@ -192,14 +192,14 @@ fn hosts(seen: &Seen) -> ShownTable {
             name,
             n_ranks: delays.len(),
             slowest: slowest.filter(|(_, ns)| *ns > 0),
-            worth_ns: None,
+            saving_ns: None,
         };
         (host, row)
     });
     let by_delay = |row: &HostRow| Reverse(row.slowest.map_or(0, |(_, ns)| ns));
     let mut rows: Vec<(usize, HostRow)> = rows.collect();
     rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
-    for (host, row) in rows.iter_mut().take(MOST_HOSTS_ASKED) {
+    for (host, row) in rows.iter_mut().take(MOST_HOSTS) {
         // Without the same work on another host there is nothing to compare with; then the saving is that of fixing the
         // causes of its ranks.
         let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
@@ -217,9 +217,9 @@ fn hosts(seen: &Seen) -> ShownTable {
         let of_causes = analysis.gain_of_all(job, &changes);
         let gains = gain.into_iter().chain(of_causes);
         let most_ns = gains.map(|gain| gain.per_step_ns()).max();
-        row.worth_ns = most_ns.filter(|ns| *ns > 0);
+        row.saving_ns = most_ns.filter(|ns| *ns > 0);
     }
-    rows.arrange_by_key(|(host, row)| (Reverse(row.worth_ns), by_delay(row), *host));
+    rows.arrange_by_key(|(host, row)| (Reverse(row.saving_ns), by_delay(row), *host));
     let numbers = rows.iter().map(|(_, row)| Some(row.slowest?.0)).collect();
     let table = Table::of(
         "hosts",
@@ -228,7 +228,7 @@ fn hosts(seen: &Seen) -> ShownTable {
         &[
             ("host", "Host", &|row| Value::Text(row.name.to_owned())),
             ("worth", "Can save if all its ranks keep up", &|row| {
-                row.worth_ns.map_or(Value::NO_NS, Value::Ns)
+                row.saving_ns.map_or(Value::NO_NS, Value::Ns)
             }),
             ("slowest", "Slowest rank", &|row| {
                 let slowest = row.slowest;

@@ -2,7 +2,7 @@
 //! sizes.
 
 use super::Input;
-use super::by_rank::{self, ByRank, Together, identity, node_span};
+use super::by_rank::{self, ByRank, JointRow, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
 use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text, us};
 use crate::base::group::grouped;
@@ -23,7 +23,7 @@ pub(super) struct Row<'a> {
     throughputs: Option<Stats>,
 }
 
-impl<'a> Together<'a> for Row<'a> {
+impl<'a> JointRow<'a> for Row<'a> {
     fn first(&self) -> &Call<'a> {
         self.first
     }

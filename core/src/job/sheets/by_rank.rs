@@ -15,13 +15,13 @@ pub(super) struct ByRank<J, P> {
 }
 
 /// A row of such a sheet: what several ranks did together.
-pub(super) trait Together<'a> {
+pub(super) trait JointRow<'a> {
     /// What its first rank did.
     fn first(&self) -> &Call<'a>;
 }
 
 /// The columns that identify the collective of a row.
-pub(super) fn identity<'a, J: Together<'a>>() -> Vec<Col<J>> {
+pub(super) fn identity<'a, J: JointRow<'a>>() -> Vec<Col<J>> {
     columns![J:
         "collective_id", Text, |of| text(&of.first().id()), "Process group and position in it.";
         "Process Group Name", Text, |of| text(of.first().group), "The group of ranks that took part.";
@@ -33,7 +33,7 @@ pub(super) fn identity<'a, J: Together<'a>>() -> Vec<Col<J>> {
 }
 
 /// The column that says whether its group spans nodes.
-pub(super) fn node_span<'a, J: Together<'a>>() -> Vec<Col<J>> {
+pub(super) fn node_span<'a, J: JointRow<'a>>() -> Vec<Col<J>> {
     columns![J:
         "node_span", Text, |of| text(of.first().node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
     ]

@@ -2,7 +2,7 @@
 //! before the last one has arrived, which ranks waited in them, and for how long.
 
 use super::Input;
-use super::by_rank::{self, ByRank, Together, identity, node_span};
+use super::by_rank::{self, ByRank, JointRow, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
 use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text, us};
 use crate::base::group::grouped;
@@ -40,7 +40,7 @@ pub(super) struct Row<'a> {
     kind: CollectiveKind,
 }
 
-impl<'a> Together<'a> for Row<'a> {
+impl<'a> JointRow<'a> for Row<'a> {
     fn first(&self) -> &Call<'a> {
         self.first
     }

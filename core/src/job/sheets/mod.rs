@@ -21,9 +21,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::job::files::Excluded;
 use crate::job::pipeline::{Bubble, bubbles};
 use crate::job::roles::Layout;
-use crate::job::world::SetApart;
 use crate::job::{Analysis, Job};
 use crate::report::sheet::{Cell, Column, Sheet};
 use calls::{Calls, Clock, RanksOfGroups};
@@ -52,7 +52,7 @@ pub struct SheetKind {
 /// The inputs of sheets.
 struct Input<'a> {
     job: &'a Job,
-    set_apart: &'a [SetApart],
+    excluded: &'a [Excluded],
     calls: Calls<'a>,
     analysis: &'a Analysis,
     steps: Vec<RankStep<'a>>,
@@ -64,7 +64,7 @@ impl<'a> Input<'a> {
     fn new(
         job: &'a Job,
         analysis: &'a Analysis,
-        set_apart: &'a [SetApart],
+        excluded: &'a [Excluded],
         groups: &'a RanksOfGroups,
     ) -> Input<'a> {
         let layout = &analysis.layout;
@@ -77,7 +77,7 @@ impl<'a> Input<'a> {
             },
             job,
             analysis,
-            set_apart,
+            excluded,
             layout,
         }
     }
@@ -198,9 +198,9 @@ pub const SHEETS: &[SheetKind] = &[
     },
 ];
 
-/// The sheets of a job that have rows, in the order of [`SHEETS`]; one of them lists the files that were set apart.
-pub fn sheets(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobSheet> {
-    let made = sheets_of_at_most(usize::MAX, job, analysis, set_apart).into_iter();
+/// The sheets of a job that have rows, in the order of [`SHEETS`]; one of them lists the files that were excluded.
+pub fn sheets(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec<JobSheet> {
+    let made = sheets_of_at_most(usize::MAX, job, analysis, excluded).into_iter();
     made.map(|made| made.sheet).collect()
 }
 
@@ -229,10 +229,10 @@ pub fn sheets_of_at_most(
     n_rows: usize,
     job: &Job,
     analysis: &Analysis,
-    set_apart: &[SetApart],
+    excluded: &[Excluded],
 ) -> Vec<Made> {
     let groups = calls::ranks_of_groups(job);
-    let input = Input::new(job, analysis, set_apart, &groups);
+    let input = Input::new(job, analysis, excluded, &groups);
     let made = SHEETS.iter().map(|kind| {
         let Body { columns, mut rows } = (kind.body)(&input);
         let n = n_rows.min(MOST_CELLS / columns.len().max(1));
@@ -268,7 +268,7 @@ pub fn stream(
     name: &str,
     job: &Job,
     analysis: &Analysis,
-    set_apart: &[SetApart],
+    excluded: &[Excluded],
     head: impl FnOnce(&[Column<String>]),
     row: impl FnMut(Vec<Cell>),
 ) -> bool {
@@ -276,7 +276,7 @@ pub fn stream(
         return false;
     };
     let groups = calls::ranks_of_groups(job);
-    let input = Input::new(job, analysis, set_apart, &groups);
+    let input = Input::new(job, analysis, excluded, &groups);
     let body = (kind.body)(&input);
     head(&body.columns);
     body.rows.for_each(row);

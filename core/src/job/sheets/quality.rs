@@ -17,7 +17,7 @@ pub(in crate::job) struct Note {
     pub(super) file: String,
     pub(super) group: String,
     pub(super) count: u64,
-    pub(super) said: String,
+    pub(super) sentence: String,
 }
 
 pub(super) fn notes_columns() -> Vec<Col<Note>> {
@@ -27,13 +27,13 @@ pub(super) fn notes_columns() -> Vec<Col<Note>> {
         "file", Text, |of| text(&of.file), "The file that is concerned.";
         "group", Text, |of| text(&of.group), "The process group that is concerned.";
         "count", Count, |of| int(of.count), "How often.";
-        "what", Text, |of| text(&of.said), "What it is, in a sentence.";
+        "what", Text, |of| text(&of.sentence), "What it is, in a sentence.";
     ]
 }
 
 pub(super) fn quality_body(input: &Input) -> Body<'static> {
     let mut notes = missing(input);
-    notes.extend(set_apart(input));
+    notes.extend(excluded(input));
     notes.extend(warnings(input));
     notes.extend(matching_notes(input.job));
     notes.extend(not_asked(input));
@@ -62,8 +62,8 @@ impl Note {
             n => format!(" ({}×)", format::count(n)),
         };
         match about.is_empty() {
-            true => format!("{}{times}", self.said),
-            false => format!("{}{times}: {}", format::capitalized(&about), self.said),
+            true => format!("{}{times}", self.sentence),
+            false => format!("{}{times}: {}", format::capitalized(&about), self.sentence),
         }
     }
 }
@@ -74,18 +74,19 @@ fn missing(input: &Input) -> Vec<Note> {
         kind: "missing rank",
         rank: Some(rank),
         count: 1,
-        said: "No file of this rank was read; what compares ranks is about the others.".to_owned(),
+        sentence: "No file of this rank was read; what compares ranks is about the others."
+            .to_owned(),
         ..Note::default()
     });
     notes.collect()
 }
 
-fn set_apart(input: &Input) -> Vec<Note> {
-    let notes = input.set_apart.iter().map(|apart| Note {
+fn excluded(input: &Input) -> Vec<Note> {
+    let notes = input.excluded.iter().map(|one| Note {
         kind: "set apart",
-        file: apart.file.name.clone(),
+        file: one.file.name.clone(),
         count: 1,
-        said: format!("{}.", format::capitalized(&apart.why.to_string())),
+        sentence: format!("{}.", format::capitalized(&one.why.to_string())),
         ..Note::default()
     });
     notes.collect()
@@ -104,7 +105,7 @@ fn warnings(input: &Input) -> Vec<Note> {
             rank: Some(rank.number),
             file: digest.file.name.clone(),
             count: warning.count,
-            said: warning.sentence().into_owned(),
+            sentence: warning.sentence().into_owned(),
             ..Note::default()
         })
     });
@@ -121,7 +122,7 @@ fn incomplete(job: &Job) -> Vec<Note> {
         kind: "incomplete",
         group: name(job, group),
         count,
-        said: match group.and_then(|at| job.groups.get(at)).is_some_and(|of| n < of.members.len()) {
+        sentence: match group.and_then(|at| job.groups.get(at)).is_some_and(|of| n < of.members.len()) {
             true => format!("Only {n} of {expected} ranks recorded these collectives: skew and waits are lower bounds."),
             false => format!("Of these collectives {n} of {expected} ranks were read: skew and waits are lower bounds."),
         },
@@ -133,12 +134,12 @@ fn incomplete(job: &Job) -> Vec<Note> {
 /// Collectives that could not be matched.
 fn left_out(job: &Job) -> Vec<Note> {
     let unmatched = &job.unmatched;
-    let note = |group: usize, rank: u32, count: u64, said: &str| Note {
+    let note = |group: usize, rank: u32, count: u64, sentence: &str| Note {
         kind: "left out",
         rank: Some(rank),
         group: name(job, Some(group)),
         count,
-        said: said.to_owned(),
+        sentence: sentence.to_owned(),
         ..Note::default()
     };
     let odd = unmatched.disagreeing.iter();
@@ -164,7 +165,7 @@ fn left_out(job: &Job) -> Vec<Note> {
         notes.push(Note {
             kind: "left out",
             count: unmatched.unlabelled as u64,
-            said: "Collectives name no process group, and the ranks do not list the same ones in a step.".to_owned(),
+            sentence: "Collectives name no process group, and the ranks do not list the same ones in a step.".to_owned(),
             ..Note::default()
         });
     }
@@ -173,16 +174,17 @@ fn left_out(job: &Job) -> Vec<Note> {
 
 fn clocks(job: &Job) -> Vec<Note> {
     let clocks = &job.clocks;
-    let note = |rank: Option<u32>, said: &str| Note {
+    let note = |rank: Option<u32>, sentence: &str| Note {
         kind: "clock",
         rank,
         count: 1,
-        said: said.to_owned(),
+        sentence: sentence.to_owned(),
         ..Note::default()
     };
     if !clocks.are_comparable {
-        let said = "The clocks of the ranks could not be matched; what compares them is left out.";
-        return vec![note(None, said)];
+        let sentence =
+            "The clocks of the ranks could not be matched; what compares them is left out.";
+        return vec![note(None, sentence)];
     }
     let mut notes = Vec::new();
     if clocks.n_violations > 0 {
@@ -190,7 +192,7 @@ fn clocks(job: &Job) -> Vec<Note> {
         notes.push(Note {
             kind: "clock",
             count: clocks.n_violations as u64,
-            said: format!(
+            sentence: format!(
                 "In {checked}, a rank ended on the common clock before another started: their transfer time is unknown."
             ),
             ..Note::default()
@@ -198,8 +200,9 @@ fn clocks(job: &Job) -> Vec<Note> {
     }
     let alone = job.ranks.iter().zip(&clocks.of_rank);
     let alone = alone.filter(|(_, clock)| !clock.is_joined);
-    let said = "No collective joins its clock with those of most ranks; its times are as recorded.";
-    notes.extend(alone.map(|(rank, _)| note(Some(rank.number), said)));
+    let sentence =
+        "No collective joins its clock with those of most ranks; its times are as recorded.";
+    notes.extend(alone.map(|(rank, _)| note(Some(rank.number), sentence)));
     notes
 }
 
@@ -209,7 +212,7 @@ fn not_asked(input: &Input) -> Option<Note> {
     (n > 0).then(|| Note {
         kind: "not asked",
         count: n as u64,
-        said: format!(
+        sentence: format!(
             "`what_if` covers the {MOST_RANKS} ranks with the largest delays; this many others have smaller ones."
         ),
         ..Note::default()

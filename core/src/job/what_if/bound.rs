@@ -1,6 +1,6 @@
 //! The bound of a job: what it saves if no rank waits for another.
 
-use super::{Asked, WhatIf};
+use super::{Estimator, WhatIf};
 use crate::base::map::Map;
 use crate::job::replay::{Gain, Plan, Replay, StepTime};
 
@@ -11,7 +11,7 @@ fn shorten(plan: &mut Plan, other: &Plan) {
     }
 }
 
-impl Asked<'_> {
+impl Estimator<'_> {
     /// What the job saves if no rank waits for another. Each part of the own time becomes as short as the median, or as
     /// any of these changes makes it, so that none of them saves more, nor do balanced experts.
     pub(crate) fn bound(&self, changes: impl Iterator<Item = WhatIf>) -> Option<Gain> {

@@ -40,8 +40,8 @@ fn add_card(document: &mut Document, card: &JobCard, number: usize) {
     document.heading(3, &format!("{number}. {}", card.title));
     document.field("Issue", &card.issue);
     document.field("Action", &card.action);
-    if !card.worth.is_empty() {
-        document.field("Saves", &format!("{}.", card.worth));
+    if !card.savings.is_empty() {
+        document.field("Saves", &format!("{}.", card.savings));
     }
     document.texts(&card.reasoning);
     card.tables

@@ -49,9 +49,9 @@ pub(super) fn projection(
         false => ">Gain of the run",
     };
     let left = |left_ns: Option<i64>| left_ns.map_or(text("already met"), time);
-    let of_roof = |percent: f64| text(format!("{} of roofline", format::percent(percent)));
+    let of_roofline = |percent: f64| text(format!("{} of roofline", format::percent(percent)));
     DocTable::of(projections(time_ns, run_ns, efficiency_percent, total_ns))
-        .line("Target efficiency", |row| of_roof(row.target_percent))
+        .line("Target efficiency", |row| of_roofline(row.target_percent))
         .line(">Time", |row| left(row.outcome.map(|(left_ns, _)| left_ns)))
         .line(gain, |row| {
             dash(row.outcome, |(_, gain)| format::percent(gain))

@@ -129,7 +129,7 @@ impl Source for job::Input<'_> {
             Exporter {
                 format: "json", title: "The job for programs", group: Programs, is_quick: true, purpose: "For scripts and dashboards: who the ranks are, their groups and steps, and all tables with units and meanings.",
                 list: |_| vec![file("job.json", "The job, for programs")],
-                write: |input, _| Some(json::job::json(input.job, input.overview(), input.set_apart, input.sheets()).to_string().into_bytes()),
+                write: |input, _| Some(json::job::json(input.job, input.overview(), input.excluded, input.sheets()).to_string().into_bytes()),
             },
             Exporter {
                 format: "csv", title: "Tables as CSV", group: Tables, is_quick: true, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's tables of collectives.",

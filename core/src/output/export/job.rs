@@ -3,9 +3,9 @@
 use std::cell::{OnceCell, RefCell};
 
 use super::csv;
+use crate::job::files::Excluded;
 use crate::job::overview::JobOverview;
 use crate::job::sheets::{Made, sheets_of_at_most, stream};
-use crate::job::world::SetApart;
 use crate::job::{Analysis, Job, NetworkFigures};
 
 /// Sheets with more rows, or with more than eight million cells, are only in CSV files, which are written row by row:
@@ -21,7 +21,7 @@ pub struct Input<'a> {
     /// The merged ranks of one window of the profiler.
     pub job: &'a Job,
     /// Files that were excluded from the job.
-    pub set_apart: &'a [SetApart],
+    pub excluded: &'a [Excluded],
     figures: NetworkFigures,
     analysis: OnceCell<Analysis>,
     overview: OnceCell<JobOverview>,
@@ -30,10 +30,10 @@ pub struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// For a job and the files that were excluded from it.
-    pub fn new(job: &'a Job, set_apart: &'a [SetApart]) -> Input<'a> {
+    pub fn new(job: &'a Job, excluded: &'a [Excluded]) -> Input<'a> {
         Input {
             job,
-            set_apart,
+            excluded,
             figures: NetworkFigures::default(),
             analysis: OnceCell::new(),
             overview: OnceCell::new(),
@@ -54,13 +54,13 @@ impl<'a> Input<'a> {
 
     /// Its overview, computed on first use.
     pub fn overview(&self) -> &JobOverview {
-        let make = || JobOverview::new(self.job, self.analysis(), self.set_apart);
+        let make = || JobOverview::new(self.job, self.analysis(), self.excluded);
         self.overview.get_or_init(make)
     }
 
     /// Its sheets, computed on first use; those with more than [`MOST_ROWS`] rows have no rows here.
     pub fn sheets(&self) -> &[Made] {
-        let make = || sheets_of_at_most(MOST_ROWS, self.job, self.analysis(), self.set_apart);
+        let make = || sheets_of_at_most(MOST_ROWS, self.job, self.analysis(), self.excluded);
         self.sheets.get_or_init(make)
     }
 
@@ -99,7 +99,7 @@ impl<'a> Input<'a> {
             &made.sheet.name,
             self.job,
             self.analysis(),
-            self.set_apart,
+            self.excluded,
             |columns| pieces.borrow_mut()(csv::head(columns).as_bytes()),
             |cells| pieces.borrow_mut()(csv::row(&cells).as_bytes()),
         );
@@ -110,7 +110,7 @@ impl<'a> Input<'a> {
 mod tests {
     use super::*;
     use crate::job::digest::{Digest, RankFrom};
-    use crate::job::world::World;
+    use crate::job::files::JobFiles;
     use crate::output::export::{Artifact, Listed, Source};
 
     #[test]
@@ -122,8 +122,8 @@ mod tests {
             digest.identity.rank_from = RankFrom::Metadata;
             digest
         });
-        let mut world = World::new(digests.to_vec());
-        let job = Job::new(world.windows.remove(0));
+        let mut job_files = JobFiles::new(digests.to_vec());
+        let job = Job::new(job_files.windows.remove(0));
         let input = Input::new(&job, &[]);
         let listed = input.files();
         let paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();

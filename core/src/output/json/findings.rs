@@ -149,7 +149,7 @@ record! {
         stages: "Parts of the time: before, in, between and after steps or denoising steps." = list(&facts.stages, Stage::of),
         launches: "How GPU activity was launched." = profile.serving().map(|serving| Launches::of(&serving.shape)),
         layers: "What repeats in a step; null: nothing does." = profile.serving().and_then(|serving| serving.blocks.as_ref()).map(Layers::of),
-        memory: "What a step has to read, of several phases one that decodes; null: not known." = step_memory(profile, &report.options, &report.judged, &facts.phases).map(|memory| Memory::of(&memory, &facts.phases)),
+        memory: "What a step has to read, of several phases one that decodes; null: not known." = step_memory(profile, &report.options, &report.evaluations, &facts.phases).map(|memory| Memory::of(&memory, &facts.phases)),
     }
 
     /// Steps of one phase.

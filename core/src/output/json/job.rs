@@ -5,10 +5,10 @@ use serde_json::{Map, Value as Json};
 use super::{Schema, list, record};
 use crate::import::warning::Warning;
 use crate::job::clocks::Clock;
+use crate::job::files::Excluded;
 use crate::job::groups::Group;
 use crate::job::overview::{JobCard, JobOverview};
 use crate::job::sheets::Made;
-use crate::job::world::SetApart;
 use crate::job::{Job, JobStep, Rank};
 use crate::report::sheet::Column;
 
@@ -18,10 +18,10 @@ const FORMAT: u32 = 1;
 pub(crate) fn json(
     job: &Job,
     overview: &JobOverview,
-    set_apart: &[SetApart],
+    excluded: &[Excluded],
     sheets: &[Made],
 ) -> Json {
-    match File::of(job, overview, set_apart, sheets) {
+    match File::of(job, overview, excluded, sheets) {
         Json::Object(keys) => {
             let schema = ("$schema".to_owned(), schema());
             Json::Object(std::iter::once(schema).chain(keys).collect())
@@ -44,7 +44,7 @@ fn schema() -> Json {
 
 record! {
     /// The file. At its top, `$schema` says what each key means.
-    File(job: &Job, overview: &JobOverview, set_apart: &[SetApart], sheets: &[Made]) {
+    File(job: &Job, overview: &JobOverview, excluded: &[Excluded], sheets: &[Made]) {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
         headline: "The answer, in a sentence or two." = overview.headline,
         findings: "What to do, by saving, the largest first; the bound of the job is last." = list(&overview.cards, |card| JobFinding::of(job, card)),
@@ -56,7 +56,7 @@ record! {
         groups: "Process groups." = list(&job.groups, |group| ProcessGroup::of(job, group)),
         steps: "Steps, by number." = list(&job.steps, |step| Step::of(job, step)),
         collectives: "How many collectives were matched over ranks." = Collectives::of(job),
-        set_apart: "Files that take no part." = list(set_apart, Apart::of),
+        set_apart: "Files that take no part." = list(excluded, Apart::of),
         sheets: "The sheets that have rows." = list(sheets, JobTable::of),
     }
 
@@ -68,8 +68,8 @@ record! {
         action: "What to do." = card.action,
         ranks: "The ranks that it is about, by number." = card.ranks,
         step: "The number of the step that shows it first; null where it is of no step." = card.step.and_then(|at| job.steps.get(at)).map(|step| step.number),
-        worth_ns: "The time that all steps together would save, by a replay of the job; null if unknown." = card.worth_ns,
-        worth: "The same as text, per step on average; empty if unknown." = card.worth,
+        worth_ns: "The time that all steps together would save, by a replay of the job; null if unknown." = card.saving_ns,
+        worth: "The same as text, per step on average; empty if unknown." = card.savings,
     }
 
     /// A rank.
@@ -127,7 +127,7 @@ record! {
     }
 
     /// A file that takes no part.
-    Apart(apart: &SetApart) {
+    Apart(apart: &Excluded) {
         file: "Its name." = apart.file.name,
         reason: "Why." = apart.why.to_string(),
     }
@@ -152,7 +152,7 @@ record! {
 mod tests {
     use super::*;
     use crate::job::digest::{Digest, RankFrom};
-    use crate::job::world::World;
+    use crate::job::files::JobFiles;
 
     #[test]
     fn a_job_says_who_its_ranks_are() {
@@ -164,8 +164,8 @@ mod tests {
             digest.identity.world_size = Some(3);
             digest
         });
-        let mut world = World::new(digests.to_vec());
-        let job = Job::new(world.windows.remove(0));
+        let mut job_files = JobFiles::new(digests.to_vec());
+        let job = Job::new(job_files.windows.remove(0));
         let overview = JobOverview {
             cards: vec![JobCard::default()],
             ..JobOverview::default()

@@ -1,6 +1,6 @@
 //! Which operations of a report are worth a reproducer.
 
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::hardware::Precision::{Fp4, Fp6, Fp8, Int8};
@@ -27,11 +27,15 @@ pub struct Candidate {
 /// reproducer for it.
 pub fn candidates(profile: &Profile, report: &Report) -> Vec<Candidate> {
     let compute_ns = report.timelines.compute_ns();
-    let all = profile.operations().iter().zip(&report.judged).enumerate();
+    let all = profile
+        .operations()
+        .iter()
+        .zip(&report.evaluations)
+        .enumerate();
     let mut found: Vec<Candidate> = all
-        .filter_map(|(at, (operation, judged))| {
+        .filter_map(|(at, (operation, evaluation))| {
             let share = operation.kernel_ns as f64 / compute_ns? as f64 * 100.0;
-            let (is_recommended, reason) = reason(report, at, operation, judged, share)?;
+            let (is_recommended, reason) = reason(report, at, operation, evaluation, share)?;
             Some(Candidate {
                 operation: at,
                 is_recommended,
@@ -48,20 +52,20 @@ fn reason(
     report: &Report,
     at: usize,
     operation: &Operation,
-    judged: &Judged,
+    evaluation: &Evaluation,
     share: f64,
 ) -> Option<(bool, String)> {
     let thresholds = &report.options.thresholds;
-    let believed = judged.achieved.filter(|_| !judged.is_anomaly);
+    let believed = evaluation.achieved.filter(|_| !evaluation.is_anomaly);
     let efficiency = believed.map(|achieved| achieved.percent_of_roofline);
     let is_below = |percent: f64| efficiency.is_some_and(|efficiency| efficiency < percent);
     let is_large = share > thresholds.replay_percent_of_compute;
     let is_noise = share < thresholds.gate_percent_of_total;
     let of_compute = format!("{} of compute", format::percent(share));
-    let of_roof = efficiency.map(|percent| format!("{} of roofline", format::percent(percent)));
+    let of_roofline = efficiency.map(|percent| format!("{} of roofline", format::percent(percent)));
     if is_large && is_below(thresholds.replay_efficiency_percent) {
-        let of_roof = of_roof.unwrap_or_default();
-        return Some((true, format!("{of_compute} at {of_roof}")));
+        let of_roofline = of_roofline.unwrap_or_default();
+        return Some((true, format!("{of_compute} at {of_roofline}")));
     }
     if is_large {
         return Some((false, of_compute));
@@ -70,9 +74,9 @@ fn reason(
         .replay_efficiency_percent
         .max(thresholds.gate_efficiency_percent);
     if is_below(slow) && !is_noise {
-        return Some((false, of_roof.unwrap_or_default()));
+        return Some((false, of_roofline.unwrap_or_default()));
     }
-    if !is_noise && is_quantised(operation, judged) {
+    if !is_noise && is_quantised(operation, evaluation) {
         return Some((false, "has a low-precision data type".to_owned()));
     }
     let findings = &report.analyses.findings.ranked;
@@ -83,7 +87,7 @@ fn reason(
     offered.map(|replay| (false, replay.reason.clone()))
 }
 
-fn is_quantised(operation: &Operation, judged: &Judged) -> bool {
-    let spec = judged.work.and_then(|work| work.compute);
+fn is_quantised(operation: &Operation, evaluation: &Evaluation) -> bool {
+    let spec = evaluation.work.and_then(|work| work.compute);
     operation.is_linked && spec.is_some_and(|spec| matches!(spec.precision, Fp8 | Fp6 | Fp4 | Int8))
 }

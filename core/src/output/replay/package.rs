@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::candidates::{Candidate, candidates};
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -92,8 +92,8 @@ impl Package {
         let mut known = Map::<_, usize>::default();
         for candidate in candidates {
             let at = candidate.operation;
-            let of_operation = profile.operations().get(at).zip(report.judged.get(at));
-            let Some((operation, judged)) = of_operation else {
+            let of_operation = profile.operations().get(at).zip(report.evaluations.get(at));
+            let Some((operation, evaluation)) = of_operation else {
                 continue;
             };
             let name = operation.name(profile);
@@ -104,7 +104,7 @@ impl Package {
                     if row < package.entries.len() {
                         continue;
                     }
-                    let json = entry_json(report, operation, judged, &candidate, call);
+                    let json = entry_json(report, operation, evaluation, &candidate, call);
                     package.entries.push(Entry {
                         candidate,
                         name,
@@ -169,18 +169,18 @@ impl Package {
 fn entry_json(
     report: &Report,
     operation: &Operation,
-    judged: &Judged,
+    evaluation: &Evaluation,
     candidate: &Candidate,
     mut call: Call,
 ) -> Value {
     call.notes.dedup();
     let compute_ns = report.timelines.compute_ns();
     let total_us = operation.kernel_ns as f64 / 1e3;
-    let believed = judged.achieved.filter(|_| !judged.is_anomaly);
-    let roof = judged.roof.map(|roof| {
+    let believed = evaluation.achieved.filter(|_| !evaluation.is_anomaly);
+    let roofline = evaluation.roofline.map(|roofline| {
         json!({
-            "us": roof.time_us,
-            "bound": bound(roof.bound),
+            "us": roofline.time_us,
+            "bound": bound(roofline.bound),
             "percent": believed.map(|achieved| achieved.percent_of_roofline),
         })
     });
@@ -197,8 +197,8 @@ fn entry_json(
             "percent_of_compute": compute_ns
                 .map(|all| operation.kernel_ns as f64 / all as f64 * 100.0),
         },
-        "work": judged.work.map(|work| json!({ "flops": work.flops, "bytes": work.bytes })),
-        "roof": roof,
+        "work": evaluation.work.map(|work| json!({ "flops": work.flops, "bytes": work.bytes })),
+        "roof": roofline,
         "notes": call.notes,
     })
 }

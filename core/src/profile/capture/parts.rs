@@ -12,7 +12,7 @@ use crate::trace::{Category, Dims, EventId, NewEvent, StringId, Trace, extra_arg
 
 /// An operator whose parts are distinguished.
 #[derive(Debug, Clone, Copy)]
-struct Whole {
+struct SplitOperator {
     op: &'static str,
     /// Part of the names of expert GEMM kernels.
     gemm: &'static str,
@@ -29,10 +29,10 @@ enum Parts {
 }
 
 #[rustfmt::skip]
-const WHOLES: &[Whole] = &[
-    Whole { op: "vllm::moe_forward", gemm: "matmul_ogs", parts: Parts::UpDown("pseudo_op::moe_triton_unfused_up", "pseudo_op::moe_triton_unfused_down") },
-    Whole { op: "vllm::outplace_fused_experts", gemm: "fused_moe_kernel_gptq_awq", parts: Parts::UpDown("pseudo_op::moe_gptq_awq_up", "pseudo_op::moe_gptq_awq_down") },
-    Whole { op: "vllm::rocm_aiter_fused_moe", gemm: "fmoe", parts: Parts::One("pseudo_op::moe_aiter_fused_1stage") },
+const SPLIT_OPERATORS: &[SplitOperator] = &[
+    SplitOperator { op: "vllm::moe_forward", gemm: "matmul_ogs", parts: Parts::UpDown("pseudo_op::moe_triton_unfused_up", "pseudo_op::moe_triton_unfused_down") },
+    SplitOperator { op: "vllm::outplace_fused_experts", gemm: "fused_moe_kernel_gptq_awq", parts: Parts::UpDown("pseudo_op::moe_gptq_awq_up", "pseudo_op::moe_gptq_awq_down") },
+    SplitOperator { op: "vllm::rocm_aiter_fused_moe", gemm: "fmoe", parts: Parts::One("pseudo_op::moe_aiter_fused_1stage") },
 ];
 
 /// The kernel that combines the results of the experts.
@@ -41,7 +41,7 @@ const COMBINED: &str = "pseudo_op::moe_triton_unfused_finalize_matmul_scatter";
 
 /// Puts operators around the launches of expert GEMMs in the whole trace.
 pub(super) fn add(trace: &mut Trace, launches: &Launches) {
-    if WHOLES
+    if SPLIT_OPERATORS
         .iter()
         .all(|whole| trace.strings.find(whole.op).is_none())
     {
@@ -50,10 +50,10 @@ pub(super) fn add(trace: &mut Trace, launches: &Launches) {
     let tree = CallTree::new(trace, Frames::Without, launches);
     let of_call = |event: EventId| {
         let is_op = trace.events.category(event) == Category::CpuOp;
-        let mut wholes = WHOLES.iter().filter(|_| is_op);
+        let mut wholes = SPLIT_OPERATORS.iter().filter(|_| is_op);
         wholes.find(|whole| trace.name(event) == whole.op)
     };
-    let wholes: Vec<(NodeId, EventId, &Whole)> = tree
+    let wholes: Vec<(NodeId, EventId, &SplitOperator)> = tree
         .ids()
         .filter_map(|node| {
             let event = tree.event(node)?;
@@ -107,7 +107,7 @@ struct Part {
 }
 
 /// The parts among the kernels of an operator.
-fn parts(trace: &Trace, launches: &Launches, whole: &Whole, work: &[GpuId]) -> Vec<Part> {
+fn parts(trace: &Trace, launches: &Launches, whole: &SplitOperator, work: &[GpuId]) -> Vec<Part> {
     let kernel = |id: &GpuId| {
         let event = *launches.work.get(id.index())?;
         let call = launches

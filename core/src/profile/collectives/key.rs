@@ -33,7 +33,7 @@ const NAME: &str = "Collective name";
 const RANKS: &str = "Process Group Ranks";
 
 /// The event that describes a collective: its kernel, otherwise the operator that launched it.
-pub(crate) fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
+pub(crate) fn described_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
     let named = |event: EventId| args::arg(&profile.trace, event, NAME).is_some();
     match named(work.event) {
         true => Some(work.event),
@@ -53,7 +53,7 @@ pub(super) struct Group<'a> {
 /// The process group of a collective.
 pub(super) fn group<'a>(profile: &'a Profile, work: &GpuWork) -> Group<'a> {
     let trace = &profile.trace;
-    let Some(event) = said_by(profile, work) else {
+    let Some(event) = described_by(profile, work) else {
         return Group::default();
     };
     let of = |key| args::arg(trace, event, key);
@@ -67,7 +67,7 @@ pub(super) fn group<'a>(profile: &'a Profile, work: &GpuWork) -> Group<'a> {
 /// The key of a collective: from its kernel, otherwise from the operator that launched it, otherwise from names.
 pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Option<u64>) -> Key {
     let trace = &profile.trace;
-    let Some(event) = said_by(profile, work) else {
+    let Some(event) = described_by(profile, work) else {
         return key_of_kernel(profile, work, ranks, staged);
     };
     let given = args::number(trace, event, "In msg nelems");

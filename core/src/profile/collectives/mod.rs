@@ -33,7 +33,7 @@ use ranks::Ranks;
 use staging::{Staged, Staging};
 use together::{Attended, waits};
 
-pub(crate) use key::{Key, ops_above, said_by};
+pub(crate) use key::{Key, described_by, ops_above};
 pub(crate) use ranks::linked_gpus;
 pub(crate) use staging::StagedTime;
 pub(crate) use steps::{OfSteps, of_steps};

@@ -98,7 +98,7 @@ mod tests {
         assert!(of(Some(8), 32.0, "[0, 1, 2, ...]"));
         assert!(!of(Some(8), 8.0, "[8, 9, 10, 11, 12, 13, 14, 15]"));
         assert!(!of(Some(72), 16.0, "[0, 8]"));
-        // A single visible GPU does not tell how many the host has.
+        // A single visible GPU does not show how many the host has.
         assert!(!of(None, 16.0, "[0, 8]"));
     }
 }

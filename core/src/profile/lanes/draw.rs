@@ -45,7 +45,7 @@ pub struct Block {
 /// Narrower spans are merged.
 const MIN_PX: f64 = 1.0;
 /// Number of spans of a block that are considered for its color.
-const N_LOOKED_AT: usize = 4;
+const N_SAMPLED: usize = 4;
 /// Adjacent blocks of the same hue are merged if their fill differs by less than this.
 const SAME_FILL: f64 = 0.125;
 
@@ -108,7 +108,7 @@ impl Row {
         pixel: f64,
         hue: &mut impl FnMut(EventId) -> u8,
     ) -> Option<Block> {
-        let first = spans.clone().take(N_LOOKED_AT);
+        let first = spans.clone().take(N_SAMPLED);
         let length = |event: &EventId| trace.events.dur_ns(*event).unwrap_or(0);
         let event = first
             .filter_map(|position| self.event(position))

@@ -1,6 +1,6 @@
 //! Blocks by operator, by module and by size.
 
-use super::{Block, DeviceMemory, asked_for_by};
+use super::{Block, DeviceMemory, requester};
 use crate::base::format::without_number;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -57,7 +57,7 @@ pub struct OperatorMemory {
     /// Its name; `None` for allocations outside of operators.
     pub operator: Option<StringId>,
     /// The operator that most of it was allocated for, if this one only allocates.
-    pub asked_by: Option<StringId>,
+    pub requested_by: Option<StringId>,
     /// Number of allocations.
     pub n_allocations: u64,
     /// Their total bytes.
@@ -113,7 +113,7 @@ impl DeviceMemory {
     pub(crate) fn peak_by_asking(&self, profile: &Profile) -> Vec<Holder> {
         let trace = &profile.trace;
         self.holders(|block| {
-            let asking = |call| asked_for_by(trace, &profile.tree, call);
+            let asking = |call| requester(trace, &profile.tree, call);
             block.call.map(|call| trace.events.name(asking(call)))
         })
     }
@@ -206,8 +206,8 @@ impl DeviceMemory {
                 let lives = blocks.iter().filter_map(|block| self.life_ns(block));
                 OperatorMemory {
                     operator,
-                    asked_by: self
-                        .asked_by(profile, &blocks)
+                    requested_by: self
+                        .requested_by(profile, &blocks)
                         .filter(|_| operator.is_some()),
                     n_allocations: blocks.len() as u64,
                     bytes: bytes_of(&blocks),
@@ -224,11 +224,11 @@ impl DeviceMemory {
     }
 
     /// The operator that most of some blocks was allocated for, if it is a different one.
-    fn asked_by(&self, profile: &Profile, blocks: &[&Block]) -> Option<StringId> {
+    fn requested_by(&self, profile: &Profile, blocks: &[&Block]) -> Option<StringId> {
         let trace = &profile.trace;
         let asking = grouped(blocks.iter().copied(), |block| {
             let call = block.call?;
-            let asking = asked_for_by(trace, &profile.tree, call);
+            let asking = requester(trace, &profile.tree, call);
             (asking != call).then(|| trace.events.name(asking))
         });
         let most = asking.into_iter().rev();

@@ -1,7 +1,7 @@
 //! Memory over time, as reported by the allocators: what held memory at the peak.
 //!
 //! ```text
-//! Trace.memory ─curve→ totals by device, their check ─blocks→ what lived when ─owners→ which operator asked
+//! Trace.memory ─curve→ totals by device, their check ─blocks→ what lived when ─owners→ which operator requested it
 //! ```
 //!
 //! Recorded with `profile_memory=True`. For memory allocated before the recording (weights, caches, earlier steps) only
@@ -31,7 +31,7 @@ use crate::trace::{EventId, FailedAllocation, MemoryDevice, Trace};
 pub use crate::names::memory::DriverCall;
 pub use driver::{DriverUse, driver_uses};
 pub use groups::{Holder, ModuleHolder, OperatorMemory, SizeHolder};
-pub(crate) use owners::asked_for_by;
+pub(crate) use owners::requester;
 
 /// What the allocators reported in a trace or window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

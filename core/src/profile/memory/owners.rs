@@ -8,25 +8,25 @@ use crate::profile::tree::{CallTree, NodeId, TrackNodes};
 use crate::trace::{Category, EventId, MemoryEvent, Trace, TrackId};
 
 /// An allocation: time, device, block.
-type Asked = (i64, usize, usize);
+type Request = (i64, usize, usize);
 
 /// Assigns each block to the operator that allocated it: the innermost on the thread at that time.
 pub(super) fn add(trace: &Trace, tree: &CallTree, devices: &mut [Reported]) {
-    let mut asked: Map<TrackId, Vec<Asked>> = Map::default();
+    let mut requests: Map<TrackId, Vec<Request>> = Map::default();
     for (at, device) in devices.iter().enumerate() {
         let events = device.events.iter().filter(|event| event.bytes > 0);
         for (block, event) in events.enumerate().take(device.memory.blocks.len()) {
             let MemoryEvent { ts_ns, track, .. } = *event;
-            let of_track = asked.entry(track).or_default();
+            let of_track = requests.entry(track).or_default();
             of_track.push((ts_ns, at, block));
         }
     }
     for track in tree.tracks() {
-        let Some(mut asked) = asked.remove(&track.track) else {
+        let Some(mut requests) = requests.remove(&track.track) else {
             continue;
         };
-        asked.arrange();
-        of_track(trace, tree, track, &asked, |device, block, call| {
+        requests.arrange();
+        of_track(trace, tree, track, &requests, |device, block, call| {
             let blocks = devices.get_mut(device).map(|one| &mut one.memory.blocks);
             if let Some(block) = blocks.and_then(|blocks| blocks.get_mut(block)) {
                 block.call = Some(call);
@@ -40,13 +40,13 @@ fn of_track(
     trace: &Trace,
     tree: &CallTree,
     track: &TrackNodes,
-    asked: &[Asked],
+    requests: &[Request],
     mut found: impl FnMut(usize, usize, EventId),
 ) {
     let mut left = track.nodes.clone();
     // The last call that has started, with its callers, innermost last.
     let mut open: Vec<NodeId> = Vec::new();
-    for &(ts_ns, device, block) in asked {
+    for &(ts_ns, device, block) in requests {
         while !left.is_empty() {
             let node = NodeId(left.start);
             let event = tree.event(node);
@@ -76,7 +76,7 @@ fn of_track(
 }
 
 /// The operator that memory was allocated for: the call itself or, if that only allocates, its caller.
-pub(crate) fn asked_for_by(trace: &Trace, tree: &CallTree, call: EventId) -> EventId {
+pub(crate) fn requester(trace: &Trace, tree: &CallTree, call: EventId) -> EventId {
     if !is_allocating(trace.name(call)) {
         return call;
     }

@@ -83,7 +83,7 @@ fn operators_have_what_they_allocated_and_how_long_it_lived() {
         .iter()
         .map(|one| {
             let name = one.operator.map(|name| profile.trace.strings.get(name));
-            let asked = one.asked_by.map(|name| profile.trace.strings.get(name));
+            let asked = one.requested_by.map(|name| profile.trace.strings.get(name));
             let sizes = (one.bytes, one.net_bytes, one.largest_bytes, one.peak_bytes);
             (name, asked, one.n_allocations, sizes, one.median_life_ns)
         })

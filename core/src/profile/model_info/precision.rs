@@ -4,7 +4,7 @@ use super::Inferred;
 use crate::base::format;
 use crate::hardware::Precision;
 use crate::names::Family;
-use crate::names::words::{Words, holds, said_by};
+use crate::names::words::{Words, classify, holds};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
@@ -92,5 +92,5 @@ fn precision_of_kernel(name: &str) -> Option<Precision> {
     ];
     // A KV cache type that also has a value for 16 bits.
     let name = name.to_ascii_lowercase().replace("fp8kvcachedatatype", "");
-    said_by(WORDS, &name)
+    classify(WORDS, &name)
 }

@@ -5,7 +5,7 @@
 //! which calls become operations. GPU activity without a known call comes last, one operation per kernel name, marked
 //! as unlinked.
 //!
-//! Independent of the hardware: [`crate::assess::Judged`] evaluates operations for a GPU.
+//! Independent of the hardware: [`crate::assess::Evaluation`] evaluates operations for a GPU.
 
 mod key;
 mod owner;

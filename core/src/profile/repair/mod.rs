@@ -5,11 +5,11 @@
 //! and nothing is changed.
 
 mod clocks;
+mod duplicates;
 mod durations;
 mod starts;
 #[cfg(test)]
 mod tests;
-mod twice;
 
 use crate::base::format;
 use crate::base::interval::{Interval, sum};
@@ -33,7 +33,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 const MOST_DAMAGED_PERCENT: usize = 10;
 
 /// The result of repairing the times of a trace.
-pub(crate) struct Mended {
+pub(crate) struct Repaired {
     /// The launches of the remaining events.
     pub(crate) launches: Launches,
     /// Offset between the GPU and CPU clocks, if they disagree and GPU times could not be shifted.
@@ -103,10 +103,10 @@ fn streams(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
 }
 
 /// Removes impossible times and events, and adds warnings about them.
-pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
+pub(crate) fn repair(trace: &mut Trace, warnings: &mut Warnings) -> Repaired {
     let mut launches = Launches::new(trace);
     let mut rows = Row::sorted(trace, launches.work.iter().copied());
-    let untrue = std::mem::take(&mut trace.untrue_durations);
+    let untrue = std::mem::take(&mut trace.unreliable_durations);
     let untrue: Map<EventId, i64> = untrue.into_iter().collect();
     let mut as_recorded = Vec::new();
 
@@ -120,17 +120,17 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
     }
     left_out.sort_unstable();
     left_out.dedup();
-    let mut twice = twice::work(trace, &rows, &launches);
-    twice.extend(twice::calls(trace, &launches));
-    twice.retain(|event| left_out.binary_search(event).is_err());
+    let mut duplicates = duplicates::work(trace, &rows, &launches);
+    duplicates.extend(duplicates::calls(trace, &launches));
+    duplicates.retain(|event| left_out.binary_search(event).is_err());
     // If captures are merged, the times were repaired earlier.
     if !trace.captured.is_empty() {
         left_out.clear();
-        twice.clear();
+        duplicates.clear();
     }
     for (kind, events) in [
         (WarningKind::ImpossibleStart, &left_out),
-        (WarningKind::RecordedTwice, &twice),
+        (WarningKind::RecordedTwice, &duplicates),
     ] {
         warnings.add_many(kind, events.len() as u64, None);
         let work = events
@@ -142,7 +142,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
             AsRecorded::of(trace, event, kind, dur_ns)
         }));
     }
-    left_out.extend(twice);
+    left_out.extend(duplicates);
     left_out.sort_unstable();
     let counted = launches.work.iter().filter_map(|event| {
         let dur_ns = *untrue.get(event)?;
@@ -210,7 +210,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
         let count = overlapping.len() as u64;
         warnings.add_with(WarningKind::OverlappingWork, count, None, detail);
     }
-    Mended {
+    Repaired {
         launches,
         clocks_ns,
         as_recorded,

@@ -277,7 +277,7 @@ fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> [usize; 3] 
     let longest_ns = calls.iter().copied().max().unwrap_or(0);
     let least_ns = longest_ns / 100 * AS_LONG_PERCENT;
     let is_as_long = |ns: &&i64| **ns >= least_ns;
-    let is_of_experts = MoeRole::said_by(profile.trace.strings.get(longest)) == Some(MoeRole::Gemm);
+    let is_of_experts = MoeRole::of_name(profile.trace.strings.get(longest)) == Some(MoeRole::Gemm);
     let layers_of_experts = match is_of_experts && calls.len().is_multiple_of(2) {
         true => calls.len() / 2,
         false => 0,

@@ -118,13 +118,13 @@ fn operator(trace: &Trace, tree: &CallTree, launch: NodeId) -> NodeId {
 pub(super) fn own_cpu_of_all(trace: &Trace, tree: &CallTree) -> Vec<i64> {
     /// The remaining self time of a call, up to where its children were processed, and its end.
     #[derive(Clone, Copy, Default)]
-    struct Left {
+    struct Remaining {
         own_ns: i64,
         until_ns: i64,
         end_ns: i64,
         is_recorded: bool,
     }
-    let mut left = vec![Left::default(); tree.len()];
+    let mut left = vec![Remaining::default(); tree.len()];
     for call in tree.ids() {
         let event = tree.event(call).filter(|event| !trace.captured.has(*event));
         let Some(event) = event else {
@@ -132,7 +132,7 @@ pub(super) fn own_cpu_of_all(trace: &Trace, tree: &CallTree) -> Vec<i64> {
         };
         let span = trace.events.span(event);
         if let Some(slot) = left.get_mut(call.index()) {
-            *slot = Left {
+            *slot = Remaining {
                 own_ns: span.length(),
                 until_ns: span.start_ns,
                 end_ns: span.end_ns,

@@ -26,13 +26,13 @@ struct Distance(u32);
 
 impl Wide for Distance {
     type Narrow = u16;
-    const APART: u16 = u16::MAX;
+    const ESCAPE: u16 = u16::MAX;
 
     #[inline]
     fn narrow(self) -> Option<u16> {
         u16::try_from(self.0)
             .ok()
-            .filter(|distance| *distance != Self::APART)
+            .filter(|distance| *distance != Self::ESCAPE)
     }
 
     #[inline]

@@ -53,7 +53,7 @@ use position::Position;
 /// Maximum rows of a table; the longest are kept.
 const MAX_ROWS: usize = 12;
 /// The percentage of roofline that good kernels reach: the saving at this level is shown.
-const WORTH_PERCENT: f64 = 75.0;
+const GOOD_PERCENT: f64 = 75.0;
 
 /// The details of one operation, operator, kernel or call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub struct OpDetails {
     /// Its position relative to the roofline, or why that is unknown, in a sentence.
     pub verdict: String,
     /// What a better efficiency would save, in a sentence; empty if unknown.
-    pub worth: String,
+    pub savings: String,
     /// Why it takes longer than its roofline time; `None` if it is not an operation with a roofline.
     pub gap: Option<GapChart>,
     /// How the times of its runs differ; `None` without GPU activity.
@@ -182,7 +182,7 @@ impl OpDetails {
         let position = Position::of(profile, report, subject, instances, &parts);
         let family = family(profile, subject, &found.name, instances);
         let run_ns = match subject {
-            Subject::Operation(at) => report.judged.get(at).map_or(gpu_ns, |one| one.run_ns),
+            Subject::Operation(at) => report.evaluations.get(at).map_or(gpu_ns, |one| one.run_ns),
             _ => gpu_ns,
         };
         let tables = [
@@ -203,7 +203,7 @@ impl OpDetails {
             on_roofline: position.is_known,
             fields: Vec::new(),
             findings: findings(profile, report, subject, instances, &parts),
-            worth: worth(report, family, position.efficiency_percent, gpu_ns, run_ns)
+            savings: savings(report, family, position.efficiency_percent, gpu_ns, run_ns)
                 .unwrap_or_default(),
             verdict: position.verdict,
             gap: match subject {
@@ -279,7 +279,7 @@ fn longest(title: &str, columns: &[(&str, CellKind)], mut rows: Vec<FactRow>) ->
 
 /// What it would save to reach the first efficiency level that good kernels reach and this one does not. Attention and
 /// convolutions are excluded: what they can reach depends on their sizes, and their findings show it.
-fn worth(
+fn savings(
     report: &Report,
     family: Family,
     efficiency_percent: Option<f64>,
@@ -292,7 +292,7 @@ fn worth(
     let total_ns = report.overview.total_ns?;
     let projections = projections(gpu_ns, run_ns, efficiency_percent?, total_ns);
     let (target, (left_ns, gain)) = projections.iter().find_map(|one| {
-        let is_reachable = one.target_percent >= WORTH_PERCENT;
+        let is_reachable = one.target_percent >= GOOD_PERCENT;
         let outcome = one.outcome.filter(|_| is_reachable)?;
         (outcome.0 > 0).then_some((one.target_percent, outcome))
     })?;

@@ -80,9 +80,9 @@ impl Position {
 fn counted_by_profiler(profile: &Profile, report: &Report, at: usize) -> Option<String> {
     let operation = profile.operations().get(at)?;
     report
-        .judged
+        .evaluations
         .get(at)
-        .filter(|judged| judged.work.is_none())?;
+        .filter(|evaluation| evaluation.work.is_none())?;
     let flops = recorded_flops(profile, operation)?;
     let rate = mean_rate(&operation.times_us, Some(flops));
     let rate = rate.map_or(String::new(), |rate| format!(", {}", format::tflops(rate)));
@@ -94,36 +94,36 @@ fn counted_by_profiler(profile: &Profile, report: &Report, at: usize) -> Option<
 
 fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Position, &'static str> {
     let operation = profile.operations().get(at).ok_or(NO_MODEL)?;
-    let judged = report.judged.get(at).ok_or(NO_MODEL)?;
-    judged.work.ok_or(match operation {
+    let evaluation = report.evaluations.get(at).ok_or(NO_MODEL)?;
+    evaluation.work.ok_or(match operation {
         _ if operation.sees_window => SLIDING_WINDOW,
         _ if !operation.is_linked => NO_CALLER,
         _ if operation.is_kernel() => NO_OPERATOR,
         _ if operation.key.args.is_none() => NO_ARGUMENTS,
         _ => NO_MODEL,
     })?;
-    if judged.reads_less {
+    if evaluation.reads_less {
         return Err(READS_LESS);
     }
-    if judged.is_over_link && judged.roof.is_some() {
+    if evaluation.is_over_link && evaluation.roofline.is_some() {
         return Err(OVER_LINK);
     }
     let options = &report.options;
-    let roof = judged.roof.ok_or(match options.gpu {
+    let roofline = evaluation.roofline.ok_or(match options.gpu {
         None => NO_GPU,
         Some(_) => NO_FIGURE,
     })?;
-    let percent = judged.achieved.ok_or(NO_TIME)?.percent_of_roofline;
+    let percent = evaluation.achieved.ok_or(NO_TIME)?.percent_of_roofline;
     // It is unknown how the sizes of a model are padded.
     let is_least = operation
         .estimate
         .as_ref()
         .is_some_and(|known| known.is_least);
-    let share = match is_least && !judged.is_anomaly {
+    let share = match is_least && !evaluation.is_anomaly {
         true => format!("At least {}", format::percent(percent)),
         false => format::percent(percent),
     };
-    if judged.is_anomaly {
+    if evaluation.is_anomaly {
         return Ok(Position {
             verdict: format!(
                 "{share} of its roofline: shapes, times or GPU figures are not those of this run, or the data stays in caches."
@@ -135,7 +135,7 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
     // The analysis of its kind knows what is typical.
     let by_kind = report.analyses.assessment(at);
     let assessment = by_kind.unwrap_or_else(|| Assessment::of(percent, &options.thresholds));
-    let bound = match roof.bound {
+    let bound = match roofline.bound {
         Bound::Compute => "arithmetic",
         Bound::Memory => "memory",
     };

@@ -187,7 +187,7 @@ fn a_copy_over_a_link_has_no_roof() {
         verdict.starts_with("It copies between memories over a link"),
         "{verdict}"
     );
-    assert_eq!((details.worth.as_str(), details.on_roofline), ("", false));
+    assert_eq!((details.savings.as_str(), details.on_roofline), ("", false));
 }
 
 /// 2 · 1024³ operations at 708 TFLOPS take 3.033 µs: 10.11 % of 30 µs.
@@ -208,17 +208,17 @@ fn the_roof_and_what_reaching_it_is_worth() {
     );
     // At 75 % both calls together take 60 · 10.11 / 75 = 8.088 µs of a run of 100 µs.
     assert_eq!(
-        plain(&details.worth),
+        plain(&details.savings),
         "At 75.0 % of roofline it would take 8.09 µs instead of 60.0 µs: saves 51.9 % of the run."
     );
     let details = first(&profile);
     assert!(details.verdict.starts_with("No GPU is chosen"));
-    assert_eq!((details.worth.as_str(), details.on_roofline), ("", false));
+    assert_eq!((details.savings.as_str(), details.on_roofline), ("", false));
     // 8 192³ cannot run in 30 µs.
     let profile = product(&MM.replace("1024", "8192"));
     let details = details_of(&profile, &options_on("MI300X"), Subject::Operation(0));
     assert!(details.verdict.contains("or the data stays in caches"));
-    assert_eq!((details.worth.as_str(), details.on_roofline), ("", true));
+    assert_eq!((details.savings.as_str(), details.on_roofline), ("", true));
 }
 
 #[test]

@@ -147,7 +147,7 @@ pub(crate) fn operator_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let of_device = |device: &DeviceMemory| {
         let operators = device.by_operator(profile).into_iter().map(|one| {
             let asked = one
-                .asked_by
+                .requested_by
                 .map(|name| text(profile.trace.strings.get(name)));
             vec![
                 text(&device.label),

@@ -34,7 +34,7 @@ pub(super) fn before_row(profile: &Profile) -> &'static str {
 }
 
 /// A row of what the peak consists of: name, blocks, bytes.
-struct Held {
+struct PeakRow {
     name: String,
     n_blocks: Option<u64>,
     bytes: u64,
@@ -42,19 +42,19 @@ struct Held {
 }
 
 /// What the peak consists of, including earlier memory as a row of its own, largest first.
-fn held(
+fn at_peak(
     profile: &Profile,
     device: &DeviceMemory,
     title: &str,
     heading: (&str, crate::report::fact_table::CellKind),
-    mut all: Vec<Held>,
+    mut all: Vec<PeakRow>,
 ) -> Option<FactTable> {
     if !device.check.holds() {
         return None;
     }
     if device.before_at_peak > 0 {
         let place = all.partition_point(|one| one.bytes > device.before_at_peak);
-        let before = Held {
+        let before = PeakRow {
             name: before_row(profile).to_owned(),
             n_blocks: None,
             bytes: device.before_at_peak,
@@ -85,14 +85,14 @@ fn held(
 
 pub(super) fn peak_by_operator(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
     let holders = device.peak_by_operator(&profile.trace).into_iter();
-    let all = holders.map(|one| Held {
+    let all = holders.map(|one| PeakRow {
         name: operator(profile, one.operator),
         n_blocks: Some(one.n_blocks),
         bytes: one.bytes,
         call: one.call,
     });
     let heading = ("Operator", Name);
-    held(
+    at_peak(
         profile,
         device,
         "At the peak, by operator",
@@ -106,14 +106,14 @@ pub(super) fn peak_by_module(profile: &Profile, device: &DeviceMemory) -> Option
     if holders.is_empty() {
         return None;
     }
-    let all = holders.into_iter().map(|one| Held {
+    let all = holders.into_iter().map(|one| PeakRow {
         name: one.module.unwrap_or_else(|| NO_MODULE.to_owned()),
         n_blocks: Some(one.n_blocks),
         bytes: one.bytes,
         call: one.call,
     });
     let heading = ("Module", Name);
-    held(
+    at_peak(
         profile,
         device,
         "At the peak, by module",
@@ -123,14 +123,14 @@ pub(super) fn peak_by_module(profile: &Profile, device: &DeviceMemory) -> Option
 }
 
 pub(super) fn peak_by_size(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
-    let all = device.peak_by_size().into_iter().map(|one| Held {
+    let all = device.peak_by_size().into_iter().map(|one| PeakRow {
         name: format::bytes(one.each_bytes),
         n_blocks: Some(one.n_blocks),
         bytes: one.bytes,
         call: None,
     });
     let heading = ("Size of a block", Text);
-    held(
+    at_peak(
         profile,
         device,
         "At the peak, by size",
@@ -160,7 +160,7 @@ pub(super) fn by_operator(profile: &Profile, device: &DeviceMemory) -> Option<Fa
             format::bytes(one.largest_bytes),
             one.median_life_ns.map_or(String::new(), format::time_ns),
         ],
-        below: one.asked_by.map_or(String::new(), |name| {
+        below: one.requested_by.map_or(String::new(), |name| {
             format!("mostly for {}", profile.trace.strings.get(name))
         }),
         event: one.call.map(|call| profile.trace.events.uid(call)),

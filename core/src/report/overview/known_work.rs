@@ -1,6 +1,6 @@
 //! For how much of the kernel time FLOPs and bytes are known, and their sources.
 
-use crate::assess::judged::Judged;
+use crate::assess::evaluation::Evaluation;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
@@ -10,16 +10,16 @@ use crate::profile::shapes::{ImageTokens, Source};
 
 /// "91.2 % of kernel time (from config 78.4 %, recorded 12.8 %)"; `None` if no graph is replayed, since all operators
 /// are recorded then.
-pub(super) fn fact(profile: &Profile, judged: &[Judged]) -> Option<(String, String)> {
-    let all = || profile.operations().iter().zip(judged);
+pub(super) fn fact(profile: &Profile, evaluations: &[Evaluation]) -> Option<(String, String)> {
+    let all = || profile.operations().iter().zip(evaluations);
     let all = || all().filter(|(one, _)| one.is_linked);
     if !all().any(|(one, _)| one.is_replayed(profile)) {
         return None;
     }
     let all_ns = sum(all().map(|(one, _)| one.kernel_ns));
     let known = |wanted: Option<Source>| {
-        let of_it = all().filter(|(one, judged)| {
-            let has_work = judged.work.is_some() && !judged.is_anomaly;
+        let of_it = all().filter(|(one, evaluation)| {
+            let has_work = evaluation.work.is_some() && !evaluation.is_anomaly;
             has_work && wanted.is_none_or(|wanted| one.source(profile) == wanted)
         });
         sum(of_it.map(|(one, _)| one.kernel_ns))

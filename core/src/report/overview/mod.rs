@@ -12,7 +12,7 @@ mod known_work;
 mod limits;
 mod quality;
 mod repairs;
-mod roofs;
+mod roofline;
 mod rope;
 mod serving;
 mod split;
@@ -28,7 +28,7 @@ use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::profile::{NoGpu, Profile};
-use crate::report::{Judged, ReportOptions, Timelines, steps};
+use crate::report::{Evaluation, ReportOptions, Timelines, steps};
 use facts::facts;
 use gpus::Gpus;
 
@@ -37,7 +37,7 @@ pub use hardware::{Hardware, HardwareFigure};
 pub use limits::{Limit, LimitKind, LimitSwitch};
 pub use quality::{Level, Quality, QualityLine};
 pub use repairs::{RepairedFigure, RepairedKind};
-pub use roofs::Anomaly;
+pub use roofline::Anomaly;
 pub use serving::{PhaseFigures, ServingFacts, StageLine};
 pub use split::{SplitKind, SplitPart, split};
 pub(crate) use step_memory::{phase_of_memory, step_memory};
@@ -118,7 +118,7 @@ impl Overview {
         profile: &Profile,
         options: &ReportOptions,
         timelines: &Timelines,
-        judged: &[Judged],
+        evaluations: &[Evaluation],
         analyses: &Analyses,
     ) -> Overview {
         let whole = timelines.whole.as_ref();
@@ -127,9 +127,9 @@ impl Overview {
             Some(whole) => time::on_gpu(profile, whole, thresholds),
             None => time::on_host(profile),
         };
-        let operations = profile.operations().iter().zip(judged).enumerate();
-        let counted = operations.map(|(at, (operation, judged))| (at, operation, judged));
-        let anomalies = roofs::anomalies(profile, counted.clone());
+        let operations = profile.operations().iter().zip(evaluations).enumerate();
+        let counted = operations.map(|(at, (operation, evaluation))| (at, operation, evaluation));
+        let anomalies = roofline::anomalies(profile, counted.clone());
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
         let before_recording_ns = cpu_idle::time_of(analyses, IdleCause::BeforeRecording);
@@ -137,7 +137,7 @@ impl Overview {
         let mut serving = ServingFacts::new(profile);
         if let Some(serving) = &mut serving {
             if let Some([floor, traffic]) =
-                step_memory::facts(profile, options, judged, &serving.phases)
+                step_memory::facts(profile, options, evaluations, &serving.phases)
             {
                 let of_it = step_memory::phase_of_memory(&serving.phases);
                 let label = of_it.map(|phase| phase.phase.clone());
@@ -153,10 +153,10 @@ impl Overview {
             let busy_ns = whole.map_or(0, |whole| whole.busy_ns);
             serving.facts.extend(rope::fact(profile, busy_ns));
             serving.facts.extend(known_work::image_tokens(profile));
-            serving.facts.extend(known_work::fact(profile, judged));
+            serving.facts.extend(known_work::fact(profile, evaluations));
         }
         let hardware = Hardware {
-            caveat: roofs::mixed_basis(counted),
+            caveat: roofline::mixed_basis(counted),
             ..Hardware::new(profile, options)
         };
         let unrecorded = [before_recording_ns, whole.map(GpuTimeline::total_ns)];

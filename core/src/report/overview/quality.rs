@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::repairs::{self, RepairedFigure};
-use super::roofs::{self, Anomaly};
+use super::roofline::{self, Anomaly};
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::percent_of;
@@ -157,7 +157,7 @@ impl Quality {
             ),
         };
         // The summary sentence is about the trace; results of the analysis are added after it.
-        let judged = roofs::sentence(anomalies)
+        let judged = roofline::sentence(anomalies)
             .into_iter()
             .chain(before_recording_ns.map(|ns| before_recording(ns, total_ns)));
         lines.extend(judged.map(QualityLine::judged));

@@ -6,7 +6,7 @@ use crate::findings::{StepMemory, StepsOf};
 use crate::names::batch::Phase;
 use crate::profile::Profile;
 use crate::report::steps::phase_label;
-use crate::report::{Judged, ReportOptions};
+use crate::report::{Evaluation, ReportOptions};
 
 /// The phase whose steps are compared with the memory bandwidth: the only one, otherwise decode.
 pub(crate) fn phase_of_memory(phases: &[PhaseFigures]) -> Option<&PhaseFigures> {
@@ -23,7 +23,7 @@ pub(crate) fn phase_of_memory(phases: &[PhaseFigures]) -> Option<&PhaseFigures> 
 pub(crate) fn step_memory(
     profile: &Profile,
     options: &ReportOptions,
-    judged: &[Judged],
+    evaluations: &[Evaluation],
     phases: &[PhaseFigures],
 ) -> Option<StepMemory> {
     let phase = phase_of_memory(phases)?;
@@ -32,17 +32,17 @@ pub(crate) fn step_memory(
         n: phase.n_steps,
         are_some: phases.len() > 1,
     };
-    StepMemory::of_step(profile, options, judged, steps)
+    StepMemory::of_step(profile, options, evaluations, steps)
 }
 
 /// The same as two facts: the time, and the bytes that require it.
 pub(super) fn facts(
     profile: &Profile,
     options: &ReportOptions,
-    judged: &[Judged],
+    evaluations: &[Evaluation],
     phases: &[PhaseFigures],
 ) -> Option<[(String, String); 2]> {
-    let memory = step_memory(profile, options, judged, phases)?;
+    let memory = step_memory(profile, options, evaluations, phases)?;
     let phase = phase_of_memory(phases)?;
     let step_ns = phase.step_ns.max(1);
     let of = match phases.len() {

@@ -69,8 +69,8 @@ pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
 
 /// Its verdict in a sentence, and what optimizing it can save.
 pub(super) fn verdict(details: &OpDetails) -> AnyView {
-    let (verdict, worth) = (details.verdict.clone(), details.worth.clone());
-    view! { <p class="op-details-verdict" data-testid="verdict"><b>{verdict}</b> " " {worth}</p> }
+    let (verdict, savings) = (details.verdict.clone(), details.savings.clone());
+    view! { <p class="op-details-verdict" data-testid="verdict"><b>{verdict}</b> " " {savings}</p> }
         .into_any()
 }
 

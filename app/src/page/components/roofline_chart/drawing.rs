@@ -70,17 +70,17 @@ impl Drawing {
         let Some(memory) = chart.memory.as_ref().filter(|_| width > LEFT + RIGHT) else {
             return Drawing::default();
         };
-        let on_roof = |mark: &Mark| matches!(mark.spot, Spot::Roof { .. });
-        let has_roof = chart.marks.iter().any(on_roof);
-        let has_band = chart.marks.iter().any(|mark| !on_roof(mark));
-        let floor = match has_roof {
+        let on_roofline = |mark: &Mark| matches!(mark.spot, Spot::Roofline { .. });
+        let has_roofline = chart.marks.iter().any(on_roofline);
+        let has_band = chart.marks.iter().any(|mark| !on_roofline(mark));
+        let floor = match has_roofline {
             true => TOP + (width * 0.5).clamp(220.0, (width * 0.33).max(400.0)),
             false => 0.0,
         };
         let mut drawing = Drawing {
             width,
             floor,
-            height: match (has_roof, has_band) {
+            height: match (has_roofline, has_band) {
                 (true, true) => floor + BOTTOM + BAND,
                 (true, false) => floor + BOTTOM,
                 (false, _) => BAND,
@@ -93,7 +93,7 @@ impl Drawing {
         let covered = covered(chart.marks.iter().filter(|mark| is_shown(mark)));
         let spots = || covered.iter().map(|mark| mark.spot);
         let on_axes = |spot| match spot {
-            Spot::Roof {
+            Spot::Roofline {
                 intensity,
                 tflops_per_s,
             } => (Some(intensity), Some(tflops_per_s), None),
@@ -116,7 +116,7 @@ impl Drawing {
         let bandwidths = bandwidths.map(|rate| rate.max(memory.tb_per_s() * DEPTH));
         let band = LogScale::around(bandwidths.chain([memory.tb_per_s()]), LEFT, right);
         let band_middle = drawing.height - BOTTOM - (BAND - BOTTOM - 14.0) / 2.0;
-        if has_roof {
+        if has_roofline {
             drawing.axes(&across, &up);
             drawing.roofline(chart, &across, &up);
         }
@@ -140,7 +140,7 @@ impl Drawing {
                 };
                 // Marks farther out are drawn at the edge.
                 let x_inside = x.clamp(LEFT, right);
-                let y_inside = match on_roof(mark) {
+                let y_inside = match on_roofline(mark) {
                     true => y.clamp(TOP, floor),
                     false => y,
                 };
@@ -163,7 +163,7 @@ impl Drawing {
                     format!("{edge} outside the chart, drawn at the edge")
                 }
             };
-            let y = if has_roof { floor } else { drawing.height };
+            let y = if has_roofline { floor } else { drawing.height };
             drawing.text(LEFT, y + 2.0 * LINE + 2.0, "axis note", text);
         }
         drawing
@@ -320,7 +320,7 @@ mod tests {
 
     /// A roofline of 1 TB/s and 100 TFLOPS with its ridge point at 100, and three operations.
     fn chart() -> RooflineChart {
-        let on_roof = |intensity, tflops_per_s| Spot::Roof {
+        let on_roofline = |intensity, tflops_per_s| Spot::Roofline {
             intensity,
             tflops_per_s,
         };
@@ -336,8 +336,8 @@ mod tests {
                 ridge: 100.0,
             }],
             marks: vec![
-                mark(0, Family::Gemm, 64.0, on_roof(100.0, 100.0)),
-                mark(1, Family::Normalization, 16.0, on_roof(1.0, 1.0)),
+                mark(0, Family::Gemm, 64.0, on_roofline(100.0, 100.0)),
+                mark(1, Family::Normalization, 16.0, on_roofline(1.0, 1.0)),
                 mark(
                     2,
                     Family::MemoryCopy,
@@ -380,7 +380,7 @@ mod tests {
             3,
             Family::Normalization,
             0.005,
-            Spot::Roof {
+            Spot::Roofline {
                 intensity: 1.0,
                 tflops_per_s: 1e-9,
             },
@@ -399,7 +399,7 @@ mod tests {
         // The same operation with some time has a mark.
         chart.marks.swap(0, 3);
         chart.marks[0].percent = 64.0;
-        let near = Spot::Roof {
+        let near = Spot::Roofline {
             intensity: 1.0,
             tflops_per_s: 0.01,
         };
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn no_operation_stretches_the_axes_to_nothing() {
         let mut chart = chart();
-        let next_to_nothing = Spot::Roof {
+        let next_to_nothing = Spot::Roofline {
             intensity: 1e-7,
             tflops_per_s: 1e-9,
         };

@@ -101,7 +101,7 @@ pub(super) fn both_trees() -> AnyView {
         ]),
         layout: None,
         head: Box::new(head),
-        empty: list.says.into(),
+        empty: list.summary.into(),
         is_alone: false,
     };
     view! {
@@ -143,7 +143,7 @@ fn tools(trees: Trees) -> impl IntoView {
         (here, of) => format!("Difference {here} of {of}"),
     });
     view! {
-        <p class="soft" role="status" data-testid="trees-summary">{move || trees.list.says.get()}</p>
+        <p class="soft" role="status" data-testid="trees-summary">{move || trees.list.summary.get()}</p>
         <div class="tools">
             {tree_search(Callback::new(move |direction| trees.list.find(direction)), trees.list.found)}
             <span class="grow"></span>

@@ -14,7 +14,7 @@ use crate::page::components::findings::{fold, turn};
 use crate::page::engine::ranks_of;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, OpenJob, RanksRead};
-use crate::protocol::LeftOut;
+use crate::protocol::Rejected;
 use bandwidth::bandwidth;
 use heatmap::heatmap;
 use strip::strip;
@@ -39,7 +39,7 @@ pub fn job() -> impl IntoView {
         match state.job.get_untracked() {
             JobStage::Reading(_, None) => reading().into_any(),
             JobStage::Open(job) | JobStage::Reading(_, Some(job)) => untrack(|| open(job)),
-            JobStage::Failed(left_out) => failed(left_out).into_any(),
+            JobStage::Failed(rejected) => failed(rejected).into_any(),
             JobStage::Empty => ().into_any(),
         }
     };
@@ -155,8 +155,8 @@ fn read_of(job: &OpenJob) -> Option<AnyView> {
     Some(view! { " " <span class="read-of">{says}</span> }.into_any())
 }
 
-fn failed(left_out: Vec<LeftOut>) -> impl IntoView {
-    let lines = each(left_out, |LeftOut { name, failure }| {
+fn failed(rejected: Vec<Rejected>) -> impl IntoView {
+    let lines = each(rejected, |Rejected { name, failure }| {
         view! { <li>{name.map(|name| view! { <b class="mono">{name}</b> ": " })} {failure.sentence}</li> }
     });
     view! {
@@ -293,9 +293,9 @@ fn map(job: Arc<OpenJob>) -> Option<AnyView> {
 /// A finding, which folds; the first is open.
 fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + use<> {
     let state = expect_context::<AppState>();
-    let worth = match card.worth.is_empty() {
+    let savings = match card.savings.is_empty() {
         true => "Savings unknown".to_owned(),
-        false => with_units(&format!("Saves {}", card.worth)),
+        false => with_units(&format!("Saves {}", card.savings)),
     };
     let shows = card.ranks.first().copied();
     let step = card.step.map(|step| step as u32);
@@ -341,7 +341,7 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
             <summary on:click=toggle>
                 <span class="rank">{number}</span>
                 <span class="title"><h3>{prose(card.title)}</h3></span>
-                <span class="worth"><span class="saves">{worth}</span> {read_of(job)}</span>
+                <span class="worth"><span class="saves">{savings}</span> {read_of(job)}</span>
             </summary>
             <div class="job-body">
                 <p class="issue">{prose(card.issue)}</p>

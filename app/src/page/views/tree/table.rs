@@ -98,7 +98,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         widths: Signal::derive(widths),
         layout: None,
         head: Box::new(head),
-        empty: Signal::derive(move || tree.list.says.get()),
+        empty: Signal::derive(move || tree.list.summary.get()),
         is_alone: false,
     }
     .view(rows, move |row| line(tree, row, &columns.get_untracked()))

@@ -22,7 +22,7 @@ use dormer_core::{Profile, base::format};
 use crate::protocol::{DiffRow, DiffRowsQuery, TreeChange, TreePage, TreeStep};
 use crate::worker::tree::search::Search;
 use crate::worker::tree::unfolded::Unfolded;
-use outline::{Outline, Shown};
+use outline::{Outline, Visible};
 
 /// This many of the largest differences are initially open.
 const OPEN_AT_FIRST: usize = 3;
@@ -123,7 +123,7 @@ impl DiffTree {
         };
         TreeChange {
             total: unfolded.rows().len(),
-            says: outline.summary(),
+            summary: outline.summary(),
             target: node
                 .and_then(|node| unfolded.target(node))
                 .or(change.target),
@@ -156,8 +156,8 @@ fn prepared<'a>(
     })
 }
 
-fn shown<'a>(diff: &'a TreeDiff, outline: &'a Outline, only_differences: bool) -> Shown<'a> {
-    Shown {
+fn shown<'a>(diff: &'a TreeDiff, outline: &'a Outline, only_differences: bool) -> Visible<'a> {
+    Visible {
         diff,
         outline,
         only_differences,

@@ -183,14 +183,14 @@ fn lone_side(sides: Pair<bool>) -> Option<Which> {
 
 /// Both trees as rows.
 #[derive(Clone, Copy)]
-pub(super) struct Shown<'a> {
+pub(super) struct Visible<'a> {
     pub(super) diff: &'a TreeDiff,
     pub(super) outline: &'a Outline,
     /// Rows without a difference in or below them are omitted.
     pub(super) only_differences: bool,
 }
 
-impl Shown<'_> {
+impl Visible<'_> {
     fn admits(&self, row: u32) -> bool {
         if !self.only_differences {
             return true;
@@ -223,7 +223,7 @@ impl Shown<'_> {
     }
 }
 
-impl Branches for Shown<'_> {
+impl Branches for Visible<'_> {
     fn below(&self, above: Option<u32>) -> Vec<u32> {
         let rows = match above.map(Spot::of) {
             None => vec![DiffId::ROOT.0],

@@ -6,7 +6,7 @@ use dormer_core::names::{family_of_kernel, family_of_op, op_category};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, base::format};
 
-use super::outline::{Mark, Shown, Spot, is_heading};
+use super::outline::{Mark, Spot, Visible, is_heading};
 use crate::protocol::{Branch, DiffRow};
 use crate::worker::tree::shape::thread_name;
 
@@ -16,7 +16,7 @@ const NAME_CHARS: usize = 160;
 const KERNELS: usize = 6;
 
 /// A row as the page shows it.
-pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, node: u32, branch: Branch) -> DiffRow {
+pub(super) fn row(tree: &Visible, profiles: Pair<&Profile>, node: u32, branch: Branch) -> DiffRow {
     let spot = Spot::of(node);
     let mark = tree.outline.mark(tree.diff, spot);
     let gpu_ns = tree.gpu_ns(spot, profiles);

@@ -107,7 +107,7 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
         &layer(&["flash"]),
     );
     let change = trees.show(false);
-    assert_eq!(change.says, "1 difference");
+    assert_eq!(change.summary, "1 difference");
     // It is open down to the difference.
     assert_eq!(
         trees.text(),
@@ -157,10 +157,10 @@ fn a_wrapper_of_one_side_is_called_so_and_is_no_difference_in_work() {
     let change = trees.show(true);
     assert!(
         change
-            .says
+            .summary
             .starts_with("The traces differ only in wrapper calls"),
         "{}",
-        change.says
+        change.summary
     );
     trees.step(TreeStep::Toggle(1));
     let rows = trees.rows();
@@ -176,7 +176,7 @@ fn a_trace_against_itself_has_no_difference() {
     let trace = layer(&["flash"]);
     let mut trees = Trees::of(&trace, &trace);
     let change = trees.show(false);
-    assert!(change.says.starts_with("No difference: "));
+    assert!(change.summary.starts_with("No difference: "));
     assert_eq!(change.of, 0);
     assert!(trees.rows().iter().all(|row| row.mark.is_empty()
         && row.difference == "0 µs"
@@ -205,7 +205,7 @@ fn differences_are_gone_through_from_the_largest_and_around() {
     for (number, expected) in (1..).zip([outside, gemm, outside, gemm]) {
         let change = trees.step(TreeStep::Difference(number));
         assert_eq!(change.of, 2);
-        assert_eq!(change.says, "2 differences, the largest first");
+        assert_eq!(change.summary, "2 differences, the largest first");
         let row = trees.led_to(&change);
         let (at, kernels) = (change.position, row.kernels.join(" | "));
         let line = format!("{at} {} [{}] {kernels}", row.name, row.mark);
@@ -270,6 +270,6 @@ fn equal_calls_of_other_times_are_open_down_to_the_largest_change() {
         text.ends_with("      slow 30.0 µs | 50.0 µs | +20.0 µs\n"),
         "{text}"
     );
-    let summary = trees.show(false).says;
+    let summary = trees.show(false).summary;
     assert!(summary.starts_with("The same calls"), "{summary}");
 }

@@ -10,7 +10,7 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
     let mut tree = Tree::of_sample();
     for (mode, ..) in TreeMode::ALL {
         let facts = tree.show(mode, Some((tree_sort::GPU, true)));
-        assert_eq!(facts.says, "", "{mode:?}");
+        assert_eq!(facts.summary, "", "{mode:?}");
         assert_eq!(facts.total, tree.rows().len(), "{mode:?}");
         let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
         assert_eq!(tree.rows()[found.target.row].node, found.target.node);
@@ -50,10 +50,10 @@ fn a_trace_without_a_backward_pass_says_so() {
     ] {
         let facts = tree.show(mode, None);
         assert_eq!(facts.total, 0);
-        assert!(facts.says.starts_with(begins));
+        assert!(facts.summary.starts_with(begins));
         assert_eq!(tree.unfold(TreeStep::Hottest(None)), None);
     }
-    assert_eq!(tree.show(TreeMode::Recorded, None).says, "");
+    assert_eq!(tree.show(TreeMode::Recorded, None).summary, "");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::compare::testing::{H100, compared, run, says};
+use crate::compare::testing::{H100, assert_contains, compared, run};
 use crate::testing::Timetable;
 
 /// The model advice for the only matched operation.
@@ -63,12 +63,12 @@ fn a_gemm_without_tf32_is_to_use_it_as_the_reference_does() {
     let [reference, target] =
         [(tf32, 200), (sgemm, 500)].map(|([op, kernel], us)| run([(op, SQUARE, kernel, us)]));
     let gap = &compared(&reference, &target, H100).gaps.ranked[0];
-    says(
+    assert_contains(
         &gap.title,
         "in full FP32, where the reference computes in TF32",
     );
     let [_, model, kernel] = advised(SQUARE, tf32, sgemm);
-    says(&model, "torch.set_float32_matmul_precision");
+    assert_contains(&model, "torch.set_float32_matmul_precision");
     assert!(kernel.contains("TF32"), "{kernel}");
     // Both use TF32, so that is not the cause; the sizes suit any kernel.
     let [_, model, _] = advised(SQUARE, tf32, other_tf32);
@@ -95,7 +95,7 @@ fn the_attention_that_the_reference_calls_is_named() {
     let other = ["aten::_scaled_dot_product_cudnn_attention", "sdpa_fprop"];
     let [gap, model, _] = advised(QKV, other, flash);
     let words = "than the reference's 200 µs on `aten::_scaled_dot_product_cudnn_attention`";
-    says(&gap, words);
+    assert_contains(&gap, words);
     assert_eq!(
         model,
         "Choose the implementation that the reference calls, `aten::_scaled_dot_product_cudnn_attention`: `torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`."
@@ -114,14 +114,14 @@ fn the_machine_is_not_at_fault_where_others_are_as_fast() {
         ])
     };
     let comparison = compared(&both(200), &both(600), H100);
-    says(
+    assert_contains(
         &comparison.gaps.ranked[0].model,
         "Other operations take as long as on the reference",
     );
     // Nothing else tells.
     let alone = |us| run([("aten::_softmax", ROWS, "softmax", us)]);
     let comparison = compared(&alone(200), &alone(600), H100);
-    says(&comparison.gaps.ranked[0].model, "Look at the machine");
+    assert_contains(&comparison.gaps.ranked[0].model, "Look at the machine");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn odd_sizes_are_the_cause_before_the_kernel_that_they_need() {
     let comparison = compared(&mm(4096, "nvjet_hsh_128x256", 200), &odd, H100);
     let gap = &comparison.gaps.ranked[0];
     assert_eq!(gap.pattern, "irregular_sizes");
-    says(
+    assert_contains(
         &gap.model,
         "as on the reference (4096 × 4096, 4096 × 4096 bf16)",
     );

@@ -284,7 +284,7 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let mut words = Words::new();
     let targets = || ops.iter().map(|op| &op.sides.target);
     let time_ns = sum(targets().map(|side| side.time_ns));
-    let note = run_time::said(time_ns, sum(targets().map(|side| side.run_ns)));
+    let note = run_time::overlap_sentence(time_ns, sum(targets().map(|side| side.run_ns)));
     words.extend(note.map(|note| ("beside", note)));
     let judgement = &first.judgement;
     let (_, other_excess, _) = judgement.on_other_basis();
@@ -298,10 +298,10 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     ];
     let known = ratios.into_iter();
     words.extend(known.filter_map(|(word, ratio)| Some((word, words::times(ratio?)))));
-    if let Some(roofs) = judgement.roofs.both() {
-        let bounds = roofs.map(|roof| {
-            let bound = words::bound(roof.bound);
-            format!("{bound} ({} figure)", roof.basis.label())
+    if let Some(rooflines) = judgement.rooflines.both() {
+        let bounds = rooflines.map(|roofline| {
+            let bound = words::bound(roofline.bound);
+            format!("{bound} ({} figure)", roofline.basis.label())
         });
         words.push(("target_bound", bounds.target));
         words.push(("reference_bound", bounds.reference));
@@ -314,11 +314,11 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
         words.push(("above_roofline", format::percent(percent)));
     }
     if let Some(floor_ns) = floor_ns(ops) {
-        let held_ns = sum(ops.iter().map(|op| op.held_ns().round() as i64));
-        let because = match held_ns < floor_ns {
+        let scaled_ns = sum(ops.iter().map(|op| op.scaled_ns().round() as i64));
+        let because = match scaled_ns < floor_ns {
             true => format!(
                 "The {} of the reference are out of reach.",
-                format::time_ns(held_ns)
+                format::time_ns(scaled_ns)
             ),
             false => "The predicted time is out of reach.".to_owned(),
         };
@@ -345,7 +345,7 @@ fn other_expected(judgement: &Judgement) -> Option<f64> {
 fn floor_ns(ops: &[&MatchedOp]) -> Option<i64> {
     let floors: Option<Vec<f64>> = ops.iter().map(|op| op.floor_ns()).collect();
     let floor_ns: f64 = floors?.iter().sum();
-    let goal_ns = |op: &&MatchedOp| goal_ns(op).min(op.held_ns());
+    let goal_ns = |op: &&MatchedOp| goal_ns(op).min(op.scaled_ns());
     let goal_ns: f64 = ops.iter().map(goal_ns).sum();
     (goal_ns < floor_ns).then_some(floor_ns.round() as i64)
 }
@@ -405,7 +405,7 @@ fn kernel_words(op: &MatchedOp) -> Words {
 fn expected_change(ops: &[&MatchedOp]) -> Option<f64> {
     let (mut expected, mut reference) = (0.0, 0.0);
     for op in ops {
-        let ns = op.held_ns();
+        let ns = op.scaled_ns();
         expected += ns * op.judgement.expected?;
         reference += ns;
     }

@@ -1,5 +1,5 @@
 use crate::compare::gap::Saving;
-use crate::compare::testing::{compared, pair, run, says};
+use crate::compare::testing::{assert_contains, compared, pair, run};
 use crate::testing::Timetable;
 
 /// A GEMM on each of four GPUs concurrently, each with the given number of milliseconds.
@@ -21,7 +21,7 @@ fn what_runs_on_four_gpus_at_once_saves_its_time_once() {
     assert_eq!(comparison.parts.total.target, 4_000_000);
     let saving = Saving {
         matching_ns: 3_000_000,
-        roof_ns: None,
+        roofline_ns: None,
         is_predicted: true,
     };
     assert_eq!(gap.saving, Some(saving));
@@ -44,10 +44,10 @@ fn what_the_roofline_of_the_target_forbids_is_said() {
     // 150 µs · 3.171 are expected, and 440.5 µs are the minimum.
     let saving = gap.saving.unwrap();
     assert_eq!(saving.matching_ns / 1_000, 524);
-    assert_eq!(saving.roof_ns.unwrap() / 1_000, 559);
+    assert_eq!(saving.roofline_ns.unwrap() / 1_000, 559);
     assert_eq!(gap.floor_ns.unwrap() / 1_000, 440);
     let words = "The 150 µs of the reference are out of reach. The target cannot go below 441 µs on this hardware";
-    says(&gap.reasoning.join(" "), words);
+    assert_contains(&gap.reasoning.join(" "), words);
 }
 
 #[test]
@@ -56,18 +56,18 @@ fn a_reference_above_its_roofline_is_implausible() {
     let op = &comparison.operations.matched[0];
     assert_eq!(op.judgement.is_implausible, pair(true, false));
     let caveats = comparison.caveats().join(" ");
-    says(
+    assert_contains(
         &caveats,
         "1 operation of the reference with 100 µs takes less time than its own roofline allows, `aten::mm` first (139 % of roofline)",
     );
     let gap = &comparison.gaps.ranked[0];
-    says(
+    assert_contains(
         &gap.reasoning.join(" "),
         "139 % of its own roofline on the reference is implausible",
     );
     // 75.7 µs would be expected, but the minimum is 105.1 µs.
     let saving = gap.saving.unwrap();
-    assert_eq!(saving.roof_ns, Some(saving.matching_ns));
+    assert_eq!(saving.roofline_ns, Some(saving.matching_ns));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_gap_without_a_prediction_is_worth_the_way_to_the_reference() {
     assert_eq!(gap.pattern, "slower_not_judged");
     let saving = Saving {
         matching_ns: 980_000,
-        roof_ns: None,
+        roofline_ns: None,
         is_predicted: false,
     };
     assert_eq!(gap.saving, Some(saving));
@@ -110,10 +110,10 @@ fn a_kernel_of_an_older_generation_is_named_on_either_side() {
         "{}",
         slow.title
     );
-    says(&slow.kernel, "built for Volta, an older generation");
+    assert_contains(&slow.kernel, "built for Volta, an older generation");
     let other = gap(old, new);
     assert_eq!(other.pattern, "unexpected_slowdown");
-    says(
+    assert_contains(
         &other.reasoning.join(" "),
         "The name of the reference's kernel says that it is built for Volta, an older generation",
     );
@@ -166,7 +166,7 @@ fn where_only_peaks_predict_less_the_saving_ends_at_the_achievable_roofline() {
     assert_eq!(gap.saving.unwrap().matching_ns / 1_000, 85);
     assert_eq!(gap.floor_ns.unwrap() / 1_000, 194);
     assert_eq!(gap.priority, crate::findings::Priority::Low);
-    says(
+    assert_contains(
         &gap.gap,
         "the hardware predicts 24.3 % less by peaks, 39.7 % more by achievable figures",
     );
@@ -190,5 +190,5 @@ fn another_operator_for_attention_is_the_cause_before_its_kernel() {
         .gaps
         .ranked[0];
     assert_eq!(gap.pattern, "other_attention");
-    says(&gap.model, "sdpa_kernel(SDPBackend.FLASH_ATTENTION)");
+    assert_contains(&gap.model, "sdpa_kernel(SDPBackend.FLASH_ATTENTION)");
 }

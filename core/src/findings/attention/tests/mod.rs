@@ -7,7 +7,9 @@ mod unfused;
 use crate::base::value::Value;
 use crate::findings::finding::{Estimate, Finding, Impact};
 use crate::findings::outcome::{Outcome, Status};
-use crate::findings::samples::{Calls, found, only, patterns, says, says_no};
+use crate::findings::samples::{
+    Calls, assert_contains, assert_contains_none, found, only, patterns,
+};
 
 const FLASH: &str = "aten::_scaled_dot_product_flash_attention";
 const EFFICIENT: &str = "aten::_scaled_dot_product_efficient_attention";

@@ -17,14 +17,17 @@ impl Subject for Unfused {
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let (input, first) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
-        let impact = group.seen.iter().map(|one| one.impact);
-        let modelled = group.seen.iter().filter_map(|one| Some((one.fused?, *one)));
+        let impact = group.observed.iter().map(|one| one.impact);
+        let modelled = group
+            .observed
+            .iter()
+            .filter_map(|one| Some((one.fused?, *one)));
         let modelled_ns = sum(modelled.clone().map(|(_, one)| one.time_ns));
-        let roof_ns: f64 = modelled.map(|(fused, _)| fused.roof_ns).sum();
+        let roofline_ns: f64 = modelled.map(|(fused, _)| fused.roofline_ns).sum();
         // How close the operations are to the roofline of a single kernel.
-        let efficiency = (modelled_ns > 0).then(|| roof_ns / modelled_ns as f64 * 100.0);
+        let efficiency = (modelled_ns > 0).then(|| roofline_ns / modelled_ns as f64 * 100.0);
         let share = input.percent_of_compute(time_ns);
-        let operations = by_operation(input, group.seen.iter().copied());
+        let operations = by_operation(input, group.observed.iter().copied());
         let calls = first.calls.iter();
         Some(Evidence {
             // Sizes prove what the order of calls only suggests.
@@ -72,7 +75,10 @@ impl Subject for Unfused {
             ),
             ("advice", advice.to_owned()),
             ("operators", operators(group)),
-            ("times", format::counted(group.seen.len() as u64, "time")),
+            (
+                "times",
+                format::counted(group.observed.len() as u64, "time"),
+            ),
             ("time", time),
         ]
     }
@@ -151,7 +157,7 @@ fn operators(group: &Group<Unfused>) -> String {
     /// Further names add little.
     const MAX_NAMES: usize = 5;
     let mut names: Vec<String> = Vec::new();
-    for (operation, _) in by_operation(group.input, group.seen.iter().copied()) {
+    for (operation, _) in by_operation(group.input, group.observed.iter().copied()) {
         let operation = group.input.operation(operation);
         let name = format::kernel_name(operation.short_name(group.input.profile));
         let name = format!("`{}`", format::middle_ellipsis(&name, 50));
@@ -174,8 +180,12 @@ struct OfSizes {
 impl OfSizes {
     /// The time of fused calls: at the upper and at the lower end of the band.
     fn fused_ns(&self) -> Option<(i64, i64)> {
-        let Fused { roof_ns, band } = self.fused?;
-        let at = |percent: f64| (roof_ns / percent * 100.0).min(self.time_ns as f64).round() as i64;
+        let Fused { roofline_ns, band } = self.fused?;
+        let at = |percent: f64| {
+            (roofline_ns / percent * 100.0)
+                .min(self.time_ns as f64)
+                .round() as i64
+        };
         Some((at(band.1), at(band.0)))
     }
 }
@@ -184,10 +194,10 @@ impl OfSizes {
 fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
     let both = |all: Option<Fused>, one: Option<Fused>| {
         let (all, one) = all.zip(one)?;
-        let roof_ns = all.roof_ns + one.roof_ns;
-        Some(Fused { roof_ns, ..all })
+        let roofline_ns = all.roofline_ns + one.roofline_ns;
+        Some(Fused { roofline_ns, ..all })
     };
-    let sized = group.seen.iter().map(|one| (one.sizes, *one));
+    let sized = group.observed.iter().map(|one| (one.sizes, *one));
     let of_sizes = |(sizes, all): (_, Vec<&Unfused>)| OfSizes {
         sizes,
         n: all.len() as u64,
@@ -202,7 +212,7 @@ fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
 
 fn parts_table(group: &Group<Unfused>) -> Table {
     let mut parts: BTreeMap<UnfusedPart, (u64, i64)> = BTreeMap::new();
-    for (placed, part) in group.seen.iter().flat_map(|one| &one.calls) {
+    for (placed, part) in group.observed.iter().flat_map(|one| &one.calls) {
         let (n, ns) = parts.entry(*part).or_default();
         *n += 1;
         *ns = ns.saturating_add(placed.kernel_ns(group.input));

@@ -29,7 +29,7 @@ pub(super) struct Unfused {
 /// The time of a fused call at roofline, and the usual % of roofline.
 #[derive(Clone, Copy)]
 struct Fused {
-    roof_ns: f64,
+    roofline_ns: f64,
     band: Band,
 }
 
@@ -85,7 +85,7 @@ impl Unfused {
             .sizes
             .and_then(|sizes| fused(input, sizes, gemm?, is_backward));
         let impact = match fused {
-            Some(Fused { roof_ns, band }) => Impact::of_band(time_ns, roof_ns, band),
+            Some(Fused { roofline_ns, band }) => Impact::of_band(time_ns, roofline_ns, band),
             None if input.gpu().is_some() => Impact::heuristic(time_ns),
             // Scores would not go to memory; the time of GEMMs in a fused kernel is unknown.
             None => {
@@ -160,7 +160,7 @@ fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool)
         true => sizes.backward(dtype),
         false => sizes.forward(dtype),
     };
-    let roof = roofline(&work, input.gpu()?, input.options.basis)?;
+    let roofline = roofline(&work, input.gpu()?, input.options.basis)?;
     let length = sizes.n_q.min(sizes.n_kv) as f64;
     let is_decode = sizes.n_q as f64 <= thresholds.sdpa_decode_queries && sizes.n_kv > sizes.n_q;
     let band = match is_decode {
@@ -168,7 +168,7 @@ fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool)
         false => Band::of_length(length),
     };
     Some(Fused {
-        roof_ns: roof.time_us * 1e3,
+        roofline_ns: roofline.time_us * 1e3,
         band: band.of_pass(is_backward, thresholds),
     })
 }

@@ -27,7 +27,7 @@ fn a_graph_that_is_launched_late_is_launched_late() {
         .profile();
     assert_eq!(longest(&profile), ("launch_bound".to_owned(), 80.0));
     let advice = "capture larger parts in one graph";
-    says(&main_finding(&profile).model, &[advice]);
+    assert_contains(&main_finding(&profile).model, &[advice]);
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn a_wait_outside_of_operators_is_a_call_of_the_programs() {
 fn what_the_cpu_works_in_is_named() {
     let found = main_finding(&between(|trace| trace.op("aten::_fused_adamw_", 100..900)));
     assert_eq!(found.pattern, "cpu_function");
-    says(&found.title, &["`aten::_fused_adamw_`"]);
-    says(&found.issue, &["800 µs (80.0 % of the run) in 1 gap"]);
+    assert_contains(&found.title, &["`aten::_fused_adamw_`"]);
+    assert_contains(&found.issue, &["800 µs (80.0 % of the run) in 1 gap"]);
     // After a wait, the wait could be removed instead.
     let waited =
         first(20..1_000)
@@ -61,7 +61,7 @@ fn what_is_launched_late_is_named() {
     let fills = late(step, "aten::zero_", "Memset (Device)", 10);
     let found = main_finding(&second(fills, 410.0, 418..430));
     let advice = "`zero_grad(set_to_none=True)`, which launches no kernels. Or capture";
-    says(&found.model, &[advice]);
+    assert_contains(&found.model, &[advice]);
     let shown = [
         "copy or fill takes 3.82 µs",
         "10 of 11 kernels, copies and fills",
@@ -81,11 +81,11 @@ fn what_is_compiled_is_not_to_be_compiled() {
         [findings[0].model.clone(), of_pattern]
     };
     for said in advice("aten::add") {
-        says(&said, &["or compile it"]);
+        assert_contains(&said, &["or compile it"]);
     }
     for said in advice("triton_poi_fused_add_0") {
-        says(&said, &["in a GPU graph"]);
-        says_no(&said, &["or compile it"]);
+        assert_contains(&said, &["in a GPU graph"]);
+        assert_contains_none(&said, &["or compile it"]);
     }
 }
 
@@ -99,7 +99,7 @@ fn regions_of_compiled_code_are_no_operators() {
     assert_eq!(found.pattern, "host_work");
     let said = "mostly in Python (82.1 % in the code around compiled kernels)";
     reasons(&found, &[said]);
-    says(&found.model, &["cpp_wrapper", "reduce-overhead"]);
+    assert_contains(&found.model, &["cpp_wrapper", "reduce-overhead"]);
     let other = main_finding(&between(|trace| trace)).model;
     assert!(other.starts_with("take that work out of the loop"));
 }
@@ -119,9 +119,9 @@ fn one_long_gap_is_named_instead_of_a_number_of_gaps() {
     let queued = findings.iter().find(|found| found.pattern == "queued");
     let queued = queued.unwrap();
     let time = "910 µs (79.8 % of the run) in 2 gaps, nearly all in one of 900 µs";
-    says(&queued.issue, &[time]);
-    says_no(&queued.kernel, &["fewer gaps"]);
+    assert_contains(&queued.issue, &[time]);
+    assert_contains_none(&queued.kernel, &["fewer gaps"]);
     // All kernels run on one stream.
-    says(&queued.model, &["other processes on the GPU"]);
-    says_no(&queued.model, &["other streams"]);
+    assert_contains(&queued.model, &["other processes on the GPU"]);
+    assert_contains_none(&queued.model, &["other streams"]);
 }

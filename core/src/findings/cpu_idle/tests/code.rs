@@ -33,7 +33,7 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
         let profile = between(|trace| trace.on_host(category, name, 100..700));
         let found = found(&profile, pattern);
         is_about(&found, 600);
-        says(&found.title, &["600 of 980 µs of idle time: ", place]);
+        assert_contains(&found.title, &["600 of 980 µs of idle time: ", place]);
         assert_eq!(
             found.impact.map(|impact| impact.high_ns),
             Some(found.time_ns),
@@ -87,7 +87,7 @@ fn code_of_the_backward_pass_is_named_and_not_the_wait_for_it() {
         .profile();
     let found = found(&profile, "cpu_function");
     is_about(&found, 780);
-    says(&found.title, &["`quantize` in `hooks.py:31`"]);
+    assert_contains(&found.title, &["`quantize` in `hooks.py:31`"]);
 }
 
 /// ```text
@@ -113,8 +113,8 @@ fn the_function_below_the_data_loader_is_named() {
     let found = found(&profile, "data_loading");
     is_about(&found, 490);
     let place = "`resize` in `image_processing_owlv2.py:301` (scipy)";
-    says(&found.title, &[place]);
-    says(
+    assert_contains(&found.title, &[place]);
+    assert_contains(
         &found.model,
         &["num_workers=4", "move what `resize` does to the GPU"],
     );
@@ -129,9 +129,9 @@ fn the_function_below_the_data_loader_is_named() {
     });
     let found = self::found(&profile, "data_loading");
     is_about(&found, 600);
-    says(&found.model, &["more workers"]);
+    assert_contains(&found.model, &["more workers"]);
     // The loader's own work has no name that could be advised about.
-    says_no(&found.model, &["__next__", "to the GPU"]);
+    assert_contains_none(&found.model, &["__next__", "to the GPU"]);
 }
 
 /// ```text
@@ -156,8 +156,8 @@ fn allocation_and_release_are_one_finding() {
         panic!("{findings:#?}");
     };
     is_about(found, 700);
-    says(&found.title, &["700 of 980 µs", "`cudaMalloc`"]);
-    says(&found.issue, &["`cudaMalloc` in `train.py:40`"]);
+    assert_contains(&found.title, &["700 of 980 µs", "`cudaMalloc`"]);
+    assert_contains(&found.issue, &["`cudaMalloc` in `train.py:40`"]);
     assert_eq!(found.events.len(), 2);
 }
 
@@ -173,9 +173,9 @@ fn calls_of_one_function_count_together() {
     });
     let found = found(&profile, "cpu_function");
     is_about(&found, 640);
-    says(&found.title, &["`crop` in `data.py:40`"]);
+    assert_contains(&found.title, &["`crop` in `data.py:40`"]);
     let caller = "`crop` in `data.py:40` (called by `collect` in `data.py:5`)";
-    says(&found.issue, &[caller]);
+    assert_contains(&found.issue, &[caller]);
 }
 
 /// Two kinds of code in one gap: each has its own time, and the rest belongs to the enclosing function.
@@ -191,7 +191,7 @@ fn parts_of_a_gap_sum_up_to_it() {
     is_about(&found(&profile, "garbage_collection"), 400);
     let rest = found(&profile, "cpu_function");
     is_about(&rest, 380);
-    says(&rest.title, &["`step` in `train.py:30`"]);
+    assert_contains(&rest.title, &["`step` in `train.py:30`"]);
     let (metrics, _) = analysed(&profile);
     let gaps = &metrics["gap_analysis"];
     assert_eq!(gaps["known_code_idle_ms"], gaps["late_launch_idle_ms"]);
@@ -208,7 +208,7 @@ fn a_value_that_is_read_is_named_where_it_is_read() {
     );
     let found = found(&profile, "read_back");
     is_about(&found, 37);
-    says(&found.issue, &["`Tensor.item` in `train.py:30`"]);
+    assert_contains(&found.issue, &["`Tensor.item` in `train.py:30`"]);
 }
 
 /// Without the wait, the launch would be earlier by 13 µs; the GPU would still be idle for the other 27.
@@ -228,7 +228,7 @@ fn checks_of_anomaly_detection_are_one_finding() {
     let engine = "autograd::engine::evaluate_function: MmBackward0";
     let check = found(&checked(engine, "aten::isnan"), "anomaly_detection");
     is_about(&check, 37);
-    says(&check.model, &["switch anomaly detection off"]);
+    assert_contains(&check.model, &["switch anomaly detection off"]);
     // A custom backward function that reads a value; a check for NaN of the program's own.
     for own in [
         checked(engine, "aten::sum"),
@@ -342,7 +342,7 @@ fn compilation_after_a_step_without_any_is_no_cold_start() {
     let again = found(&compiled_in([2, 3]), "recompilation");
     is_about(&again, 1_860);
     assert!(again.impact.is_some());
-    says(&again.model, &["`TORCH_LOGS=recompiles`"]);
+    assert_contains(&again.model, &["`TORCH_LOGS=recompiles`"]);
     // Compilation in the first steps belongs to the cold start, whether or not some of the code ran before.
     let cold = found(&compiled_in([0, 1]), "start_up");
     assert_eq!((cold.time_ns, cold.impact), (930_000, None));
@@ -366,7 +366,7 @@ fn objects_that_are_unpickled_are_no_waiting() {
     });
     let found_in = found(&unpickled, "serialization");
     is_about(&found_in, 580);
-    says(&found_in.model, &["send tensors instead of objects"]);
+    assert_contains(&found_in.model, &["send tensors instead of objects"]);
     is_about(&found(&between(gather), "waiting"), 600);
 }
 
@@ -381,9 +381,9 @@ fn a_library_that_waits_gets_no_advice_about_copies() {
         found(&after_item(trace, D2H), "gpu_synchronization")
     };
     let eigh = waiting("aten::_linalg_eigh");
-    says(&eigh.issue, &["The library that `aten::_linalg_eigh`"]);
-    says_no(&eigh.model, &["pin_memory"]);
-    says(&waiting("my::wait").model, &["pin_memory"]);
+    assert_contains(&eigh.issue, &["The library that `aten::_linalg_eigh`"]);
+    assert_contains_none(&eigh.model, &["pin_memory"]);
+    assert_contains(&waiting("my::wait").model, &["pin_memory"]);
 }
 
 /// A gradient scaler reads whether gradients overflowed.
@@ -396,11 +396,11 @@ fn a_gradient_scaler_is_told_from_other_reads() {
             "read_back",
         )
     };
-    says(
+    assert_contains(
         &read_in("grad_scaler.py").model,
         &["BF16, which needs no scaler"],
     );
-    says(&read_in("other.py").model, &["keep the value on the GPU"]);
+    assert_contains(&read_in("other.py").model, &["keep the value on the GPU"]);
 }
 
 /// The same without steps of the profiler: from one entry of the compiled region to the next.
@@ -439,9 +439,9 @@ fn copies_from_pageable_memory_are_named_as_the_wait() {
         found(&after_item(trace, copy), "gpu_synchronization")
     };
     let pageable = copied("Memcpy HtoD (Pageable -> Device)");
-    says(&pageable.title, &["copies in `aten::copy_`"]);
-    says(&pageable.model, &["join many small values"]);
-    says_no(
+    assert_contains(&pageable.title, &["copies in `aten::copy_`"]);
+    assert_contains(&pageable.model, &["join many small values"]);
+    assert_contains_none(
         &copied("Memcpy HtoD (Pinned -> Device)").title,
         &["copies in"],
     );

@@ -15,13 +15,13 @@ fn launches_that_come_late() {
     assert_eq!(found.impact.map(|impact| impact.high_ns), Some(370_000));
     assert_eq!(found.events.len(), 10);
     let time = "370 µs (91.8 % of the run) in 10 gaps of up to 37.0 µs";
-    says(&found.issue, &[time]);
+    assert_contains(&found.issue, &[time]);
     let mean = "takes 3.00 µs on average, and the next launch leaves a gap of 37.0 µs";
-    says(&found.reasoning[0], &[mean]);
+    assert_contains(&found.reasoning[0], &[mean]);
     // A gap from 21 to 58 µs: the launch starts at 50, its operator at 45. Of the 34 µs until the end of the launch, 5
     // are in the launch, 5 in the rest of the operator, 24 outside.
     let cpu = "14.7 % of these gaps in operators, 14.7 % in calls of the GPU runtime, 0 % waiting, and 70.6 % outside";
-    says(&found.reasoning[2], &[cpu]);
+    assert_contains(&found.reasoning[2], &[cpu]);
     let kernels = &metrics["kernel_analysis"];
     assert_eq!(kernels["short_kernel_count"], 11);
     assert_eq!(kernels["total_kernel_count"], 11);

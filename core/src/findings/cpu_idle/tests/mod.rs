@@ -11,7 +11,7 @@ use std::ops::Range;
 use serde_json::Value as Json;
 
 use super::*;
-use crate::findings::samples::{says, says_no};
+use crate::findings::samples::{assert_contains, assert_contains_none};
 use crate::findings::{Finding, Priority};
 use crate::output::export::categories::cpu_idle::metrics;
 use crate::profile::Profile;
@@ -58,7 +58,7 @@ fn main_finding(profile: &Profile) -> Finding {
 /// Asserts the content of a finding's reasoning.
 #[track_caller]
 fn reasons(finding: &Finding, parts: &[&str]) {
-    says(&finding.reasoning.concat(), parts);
+    assert_contains(&finding.reasoning.concat(), parts);
 }
 
 /// The cause of the longest gap, and its length in microseconds.

@@ -26,7 +26,7 @@ fn eager_decode_names_what_turns_graphs_off() {
     let found = analysed(&step(DECODE).profile()).1.remove(0);
     assert_eq!(found.pattern, "eager_steps");
     assert_eq!(found.time_ns, 19 * 20_000);
-    says(&found.model, &["`--enforce-eager`", "`cudagraph_mode`"]);
+    assert_contains(&found.model, &["`--enforce-eager`", "`cudagraph_mode`"]);
     // A prefill with many tokens, and no step at all.
     let prefill = "execute_4096_context_1(sq4096sk4096sqsq16777216sqsk16777216)_generation_0(sq0sk0sqsq0sqsk0)";
     for name in [prefill, "my_step"] {
@@ -54,7 +54,7 @@ fn idle_time_before_replays_is_one_finding() {
     let (_, found) = analysed(&pipeline(40).profile());
     let keys: Vec<&str> = found.iter().map(|one| one.pattern).collect();
     assert_eq!(keys, ["cpu_bound_beside_graphs"]);
-    says(&found[0].issue, &["before the first denoising step"]);
+    assert_contains(&found[0].issue, &["before the first denoising step"]);
     // Little idle time is not reported.
     assert!(!self::keys(&pipeline(1)).contains(&"cpu_bound_beside_graphs"));
 }

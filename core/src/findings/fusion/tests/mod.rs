@@ -6,7 +6,7 @@ mod saving;
 
 use super::*;
 use crate::findings::Finding;
-use crate::findings::samples::{Calls, only, patterns, says, says_no};
+use crate::findings::samples::{Calls, assert_contains, assert_contains_none, only, patterns};
 use crate::report::Report;
 use crate::testing::options_on;
 

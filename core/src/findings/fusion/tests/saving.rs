@@ -89,8 +89,8 @@ fn streams_of_two_gpus_are_not_mixed() {
     assert_eq!((one.time_ns, two.time_ns), (1_480_000, 2_960_000));
     let mid = |finding: &Finding| finding.impact.unwrap().mid_ns;
     assert!(mid(one).abs_diff(mid(two)) <= 1);
-    says(&one.issue, &["fused they would take"]);
-    says(&two.issue, &["fused the run would take"]);
+    assert_contains(&one.issue, &["fused they would take"]);
+    assert_contains(&two.issue, &["fused the run would take"]);
 }
 
 /// What a chain has to read and write: an addition of two tensors, then a norm.

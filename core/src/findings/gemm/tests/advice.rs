@@ -32,11 +32,11 @@ fn fp32_among_16_bit_gemms_saves_what_the_narrow_units_give() {
 #[test]
 fn a_gemv_in_a_batch_has_no_weights() {
     let model = |op, args| model("MI300X", op, args, "gemvx");
-    says(&model("aten::mm", "1x4096, 4096x4096"), &["weights"]);
+    assert_contains(&model("aten::mm", "1x4096, 4096x4096"), &["weights"]);
     // One query for each of 32 heads, and the keys of 4 096 positions.
     let cached = model("aten::bmm", "32x1x128, 32x128x4096");
-    says(&cached, &["cache"]);
-    says_no(&cached, &["weights"]);
+    assert_contains(&cached, &["cache"]);
+    assert_contains_none(&cached, &["weights"]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn complex_gemms_are_not_to_be_narrowed() {
         .call("aten::bmm", complex, "cutlass_80_simt_cgemm", 50_000)
         .outcome("gemm");
     let finding = only(&outcome, "compute_bound_gap");
-    says(&finding.issue, &["aten::bmm"]);
+    assert_contains(&finding.issue, &["aten::bmm"]);
     // TF32 is for real numbers alone there.
     let expected = "larger batches help";
     assert!(finding.model.starts_with(expected), "{}", finding.model);
@@ -93,18 +93,18 @@ fn what_is_in_use_is_not_advised() {
         let args = format!("{rows}x{n}:c10::Float8_e4m3fn, {n}x{n}:c10::Float8_e4m3fn");
         model("MI300X", "sgl_kernel::fp8_scaled_mm", &args, "gemm")
     };
-    says(&scaled(64, 4096), &["larger batches reuse each weight"]);
-    says(&scaled(8192, 8192), &["quantization pays"]);
+    assert_contains(&scaled(64, 4096), &["larger batches reuse each weight"]);
+    assert_contains(&scaled(8192, 8192), &["quantization pays"]);
     // Half of the weights are already zero.
     let args = "8192x4096, 8192x512:short int, 8192x8192";
     let outcome = slow("H100", "aten::_sparse_semi_structured_mm", args, "gemm");
-    says_no(&outcome.findings[0].model, &["sparsity"]);
+    assert_contains_none(&outcome.findings[0].model, &["sparsity"]);
     // Already four bits.
     let args = "1x4096, 8388608x1:unsigned char, =[4096, 4096], 262144:float, 16:float, =64";
     let outcome = slow("H100", "bitsandbytes::gemv_4bit", args, "kgemm_4bit");
     assert_eq!(outcome.rows[0].class, "matrix × vector, quantized");
     let model = &outcome.findings[0].model;
-    says(
+    assert_contains(
         model,
         &["batch more vectors (requests, tokens, output columns) into one GEMM:"],
     );
@@ -130,7 +130,7 @@ fn padding_names_the_size() {
     for (op, args, expected) in cases {
         let (pattern, model) = found(op, args);
         assert_eq!(pattern, "misaligned", "{args}");
-        says(&model, &[expected]);
+        assert_contains(&model, &[expected]);
     }
     // Rows of 1 004 elements with a pitch of 1 024 are aligned.
     let (pattern, _) = found("aten::mm", "4096x1004@1024x1, 1004x4096@4096x1");
@@ -178,10 +178,10 @@ fn what_runs_in_tf32_is_judged_by_it() {
 fn what_writes_most_is_not_advised_to_read_less() {
     let model = |op, args| model("H100", op, args, "gemm");
     let adapter = model("aten::mm", "8192x16, 16x8192");
-    says(&adapter, &["most of what it moves is the result"]);
+    assert_contains(&adapter, &["most of what it moves is the result"]);
     let scores = model("aten::bmm", "512x1024x64, 512x64x1024");
-    says_no(&scores, &["narrower"]);
+    assert_contains_none(&scores, &["narrower"]);
     // Few rows: more rows help, and narrower weights.
     let tokens = model("aten::mm", "32x8192, 8192x8192");
-    says(&tokens, &["larger batches", "8 or 4 bits"]);
+    assert_contains(&tokens, &["larger batches", "8 or 4 bits"]);
 }

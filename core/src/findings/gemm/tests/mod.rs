@@ -6,7 +6,9 @@ mod tiles;
 
 use crate::findings::finding::Impact;
 use crate::findings::outcome::Outcome;
-use crate::findings::samples::{Calls, found, only, patterns, says, says_no};
+use crate::findings::samples::{
+    Calls, assert_contains, assert_contains_none, found, only, patterns,
+};
 use crate::report::Report;
 use crate::testing::{Timetable, options_on};
 
@@ -120,7 +122,7 @@ fn a_short_sum_is_not_to_be_split() {
         "1048576x64, 64x64",
         "Cijk_MT64x256x64",
     );
-    says_no(&only(&outcome, "tall_skinny").kernel, &["split"]);
+    assert_contains_none(&only(&outcome, "tall_skinny").kernel, &["split"]);
 }
 
 /// Ten calls of 160 µs near their roofline, and one of 800 µs, which is not the first and thus not a warm-up.
@@ -152,7 +154,7 @@ fn the_issue_names_operation_sizes_time_and_efficiency() {
     // 2 · 37 632 · (8·64 + 64·8 + 8·8) bytes at 5.3 TB/s take 15.5 µs of the 100 ms.
     let operation = "`aten::bmm` (37 632 of 8×8×64)";
     let parts = [operation, "100 ms (100 % of compute)", "<0.1 %"];
-    says(&only(&outcome, "tiny_batched").issue, &parts);
+    assert_contains(&only(&outcome, "tiny_batched").issue, &parts);
 }
 
 #[test]
@@ -186,7 +188,7 @@ fn gemms_without_a_model_are_called_that() {
     assert_eq!(finding.replay, None);
     let texts = [&finding.title, &finding.issue, &finding.kernel];
     for text in texts.into_iter().chain(&finding.reasoning) {
-        says_no(text, &["()", "reproducer"]);
+        assert_contains_none(text, &["()", "reproducer"]);
     }
     // It is unknown whether it is regular.
     assert_eq!(outcome.rows[0].class, "");
@@ -206,7 +208,7 @@ fn sizes_come_from_the_model_too() {
     assert_eq!(scaled.rows[0].class, "tall and skinny, quantized");
     let outcome = of("aten::_grouped_mm", "4096x1024, 8x1024x2048, 8:int, _*2");
     assert_eq!(outcome.rows[0].class, "regular");
-    says(&outcome.findings[0].issue, &["8 groups of 512×2048×1024"]);
+    assert_contains(&outcome.findings[0].issue, &["8 groups of 512×2048×1024"]);
 }
 
 /// 4 µs each: their efficiency does not make them bottlenecks, and the minimum for a kernel is 2 µs.
@@ -231,7 +233,7 @@ fn a_large_certain_cause_is_found_below_a_good_efficiency() {
     let outcome = on("A100-80GB", "1408x8192, 8192x1280", kernel, 185);
     let finding = only(&outcome, "few_output_tiles");
     assert_eq!(finding.title, "110 tiles on 108 compute units");
-    says(
+    assert_contains(
         &finding.model,
         &["the last of 2 waves has 2 tiles for 108 compute units"],
     );
@@ -290,7 +292,7 @@ fn vector_units_are_left_by_a_type_or_by_alignment() {
     let kernel = "cutlass_80_simt_cgemm_32x32_8x2_nn_align1";
     let calls = Calls::new().call("aten::mm", args, kernel, 4_100);
     let complex = calls.outcome_on("A100-80GB", "gemm");
-    says(&only(&complex, "slower_unit").model, &["allow TF32"]);
+    assert_contains(&only(&complex, "slower_unit").model, &["allow TF32"]);
 }
 
 /// At a sixth of the memory bandwidth, the type is not what makes it slow; at four fifths nothing else is left.
@@ -324,8 +326,8 @@ fn tf32_is_advised_where_it_is_faster() {
         let outcome = calls.outcome_on(gpu, "gemm");
         let model = &only(&outcome, "wide_precision").model;
         match expected {
-            Some(expected) => says(model, &["allow TF32", expected]),
-            None => says_no(model, &["TF32"]),
+            Some(expected) => assert_contains(model, &["allow TF32", expected]),
+            None => assert_contains_none(model, &["TF32"]),
         }
     }
 }
@@ -358,11 +360,11 @@ fn a_loop_over_experts_is_found() {
     };
     let outcome = layers(12);
     let finding = only(&outcome, "gemm_per_expert");
-    says(
+    assert_contains(
         &finding.issue,
         &["48 calls of GEMMs multiply the tokens of one expert each"],
     );
-    says(&finding.model, &["grouped GEMM"]);
+    assert_contains(&finding.model, &["grouped GEMM"]);
     let others = patterns(&layers(2));
     assert!(!others.contains(&"gemm_per_expert"), "{others:?}");
 }
@@ -376,11 +378,11 @@ fn weights_of_fewer_bits_do_not_help_many_rows() {
             Calls::new().calls(20, "aten::_weight_int4pack_mm", &args(rows), "tinygemm", us);
         calls.outcome_on("A100-80GB", "gemm")
     };
-    says(
+    assert_contains(
         &of(512, 460).findings[0].model,
         &["dequantize them once", "INT8"],
     );
-    says_no(&of(1, 40).findings[0].model, &["dequantize"]);
+    assert_contains_none(&of(1, 40).findings[0].model, &["dequantize"]);
 }
 
 /// What a GEMM adds to is copied into its result first.
@@ -402,9 +404,9 @@ fn a_copied_summand_is_named() {
             .outcome_on("A100-80GB", "gemm");
         only(&outcome, "helper_kernels").model.clone()
     };
-    says(
+    assert_contains(
         &of("aten::addmm", "4096, 4096x4096*2"),
         &["the summand is copied"],
     );
-    says_no(&of("aten::mm", "4096x4096*2"), &["summand"]);
+    assert_contains_none(&of("aten::mm", "4096x4096*2"), &["summand"]);
 }

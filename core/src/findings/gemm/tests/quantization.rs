@@ -43,7 +43,7 @@ fn quantizing_that_costs_more_than_it_saves() {
     let costly = fp8_layers(|calls| quantized(calls, 50));
     assert_eq!(figures(&costly, key), Some((299, 399)));
     let finding = costly.findings.iter().find(|one| one.pattern == key);
-    says(
+    assert_contains(
         &finding.unwrap().issue,
         &[
             "24 kernels quantize",
@@ -101,7 +101,7 @@ fn generated_kernels_quantize_too() {
     let costly = generated("triton_red_fused_abs_amax_clamp_reciprocal_0");
     assert_eq!(figures(&costly, key), Some((299, 399)));
     let finding = costly.findings.iter().find(|one| one.pattern == key);
-    says(&finding.unwrap().model, &["let the compiler merge it"]);
+    assert_contains(&finding.unwrap().model, &["let the compiler merge it"]);
     let with_norm = generated("triton_red_fused_abs_amax_mean_rsqrt_mul_0");
     assert_eq!(figures(&with_norm, key), None);
 }

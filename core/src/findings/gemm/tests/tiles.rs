@@ -9,7 +9,7 @@ use crate::profile::gemm::GemmSizes;
 fn a_split_gemm_has_more_parts_than_output_tiles() {
     let split = "nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN";
     let outcome = slow("MI300X", "aten::mm", "512x4096, 4096x512", split);
-    says(&only(&outcome, "compute_bound_gap").kernel, &["split-K"]);
+    assert_contains(&only(&outcome, "compute_bound_gap").kernel, &["split-K"]);
 }
 
 /// A tile of 64 × 32 on 788 × 768: 12 along N by 25 along M, because PyTorch's libraries use column-major order.
@@ -57,7 +57,7 @@ fn tiles_are_few_only_where_units_have_none() {
     let kernel = "nvjet_tst_128x256_64x4_1x2_h_bz_NNN";
     let outcome = slow("H100", "aten::mm", "2176x8192, 8192x2048", kernel);
     let model = &only(&outcome, "compute_bound_gap").model;
-    says(model, &["12 tiles for 132 compute units"]);
+    assert_contains(model, &["12 tiles for 132 compute units"]);
 }
 
 /// 64 tiles on 132 units, in the same time: one barely memory-bound, one compute-bound. Both save the time of their
@@ -70,7 +70,7 @@ fn few_tiles_save_their_step_whatever_bounds_the_gemm() {
         let outcome = calls.outcome_on("H100", "gemm");
         let found = only(&outcome, "few_output_tiles").clone();
         let step = "wave quantization ×2.06";
-        says(&found.causes, &[step]);
+        assert_contains(&found.causes, &[step]);
         found.impact.unwrap().high_ns
     };
     let of_memory = saved("512x8192, 8192x512", kernel);
@@ -89,13 +89,13 @@ fn a_larger_batch_gives_the_gradient_of_a_weight_no_tiles() {
         let outcome = calls.outcome_on("H100", "gemm");
         only(&outcome, "few_output_tiles").model.clone()
     };
-    says(
+    assert_contains(
         &model(gemm(Calls::new())),
         &["larger batches or fused projections"],
     );
     let engine = "autograd::engine::evaluate_function: MmBackward0";
     let gradient = Calls::new().inside(engine, gemm);
-    says(&model(gradient), &["a larger batch only makes K longer"]);
+    assert_contains(&model(gradient), &["a larger batch only makes K longer"]);
 }
 
 /// The table has no number of units for a GB200, but the trace does: 32 tiles for 152.
@@ -143,6 +143,6 @@ fn a_reduction_beside_the_kernel_indicates_a_split() {
     let report = Report::new(&profile, &options_on("H100"));
     let found = &report.analyses.findings.ranked[0].finding;
     assert_eq!(found.title, "Split-K reductions beside GEMMs");
-    says(&found.causes, &["1 split-K reduction"]);
-    says_no(&found.causes, &["wave quantization"]);
+    assert_contains(&found.causes, &["1 split-K reduction"]);
+    assert_contains_none(&found.causes, &["wave quantization"]);
 }

@@ -56,7 +56,7 @@ fn the_bus_bandwidth_is_compared_with_the_links() {
     let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
     let found = &outcome(&profile, &options_on("H100")).findings[0];
     let bandwidth = "bus bandwidth averages 1.17 GB/s, 0.3 % of the 450 GB/s";
-    says(&found.issue, &[bandwidth]);
+    assert_contains(&found.issue, &[bandwidth]);
     // 7 MB at 450 GB/s.
     reasons(found, &["would take 15.6 µs of 6.00 ms"]);
 }
@@ -115,7 +115,7 @@ fn small_messages_of_even_duration_take_latency() {
     };
     let small = found_in(16_384, 100);
     assert_eq!(small.title, "Communication in small messages");
-    says(
+    assert_contains(
         &small.model,
         &[
             "send fewer, larger messages",
@@ -144,7 +144,7 @@ fn messages_wider_than_the_computation_can_be_half_as_large() {
         wide.title,
         "Communication in FP32 beside 16-bit computation"
     );
-    says(
+    assert_contains(
         &wide.model,
         &["send half the bytes", "`communication_data_type`"],
     );
@@ -169,16 +169,16 @@ fn a_group_that_spans_hosts_has_other_links() {
     };
     let spans = found_in(r#""Group size": 16"#);
     assert_eq!(spans.title, "Tensor parallelism across hosts");
-    says(
+    assert_contains(
         &spans.issue,
         &["its bus bandwidth between hosts averages 30.0 GB/s"],
     );
-    says(&spans.model, &["keep tensor parallelism within one host"]);
+    assert_contains(&spans.model, &["keep tensor parallelism within one host"]);
     reasons(
         &spans,
         &["8 GPUs are linked, so a group of 16 ranks spans hosts"],
     );
-    says(
+    assert_contains(
         &found_in(OF_8).issue,
         &["of the 450 GB/s that the links carry"],
     );

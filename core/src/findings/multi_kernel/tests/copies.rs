@@ -194,7 +194,7 @@ fn copies_of_data_parallel_training_are_its_own() {
     let found = &findings[0];
     assert_eq!(found.pattern, "high_d2d_memcpy");
     let settings = ["gradient_as_bucket_view=True", "broadcast_buffers=False"];
-    says(&found.model, &settings);
+    assert_contains(&found.model, &settings);
     let gradients = "1 of 2 copies gradients out of the buckets";
     reasons(found, &[gradients, "1 of 2 copies buffers of the model"]);
     let rows = &found.tables[0].rows;
@@ -238,7 +238,7 @@ fn large_copies_are_not_to_be_combined_or_kept() {
     let (_, kernel) = advice(H2D);
     assert!(!kernel.contains("combine"), "{kernel}");
     let (model, _) = advice("Memcpy DtoH (Device -> Pageable)");
-    says(&model, &["pinned buffer", "non_blocking=True"]);
+    assert_contains(&model, &["pinned buffer", "non_blocking=True"]);
     assert!(!advice(D2H).0.contains("pinned buffer"));
 }
 
@@ -257,7 +257,7 @@ fn the_call_says_where_a_copy_goes() {
         let report = Report::new(&profile, &ReportOptions::default());
         let count = facts.copies.of(Direction::DeviceToHost);
         let count = count.map(|copies| copies.count);
-        (count, report.judged[0].is_over_link)
+        (count, report.evaluations[0].is_over_link)
     };
     assert_eq!(d2h(r#""kind": "2""#), (Some(1), true));
     assert!(!d2h(r#""kind": "3""#).1);
@@ -298,8 +298,8 @@ fn copies_of_a_checkpoint_are_named_with_its_caller() {
     let found = saved("torch/serialization.py(850): save");
     assert_eq!(found.title, "Device-to-host copies of a checkpoint");
     let place = "in `save` in `serialization.py:850` (called by `train_step` in `train.py:40`)";
-    says(&found.issue, &[place]);
-    says(&found.model, &["async_save"]);
+    assert_contains(&found.issue, &[place]);
+    assert_contains(&found.model, &["async_save"]);
     let other = saved("metrics.py(7): read");
     assert_eq!(other.title, "Device-to-host copies");
 }
@@ -359,15 +359,15 @@ fn copies_that_computation_can_hide_are_to_start_earlier() {
     // On a stream of their own, which is no longer to be advised.
     let apart = streamed(PINNED_H2D, 22, 9_000..20_000);
     assert_eq!(saves(&apart), (6_750_000, 7_875_000, 9_000_000));
-    says(
+    assert_contains(
         &apart.model,
         &["a stream of their own already: start them earlier"],
     );
     let offloaded = streamed(D2H, 22, 9_000..20_000);
-    says(&offloaded.model, &["a stream of their own already"]);
+    assert_contains(&offloaded.model, &["a stream of their own already"]);
     // On the stream of the kernels.
     let same_stream = streamed(PINNED_H2D, 7, 9_000..20_000);
-    says(
+    assert_contains(
         &same_stream.model,
         &["start copies earlier, on a stream of their own"],
     );

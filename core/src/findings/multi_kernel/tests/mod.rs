@@ -8,7 +8,7 @@ mod serving;
 mod several_gpus;
 
 use super::*;
-use crate::findings::samples::says;
+use crate::findings::samples::assert_contains;
 use crate::findings::{Finding, Priority};
 use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
@@ -45,7 +45,7 @@ fn saves(finding: &Finding) -> (i64, i64, i64) {
 /// Asserts the content of a finding's reasoning.
 #[track_caller]
 fn reasons(finding: &Finding, parts: &[&str]) {
-    says(&finding.reasoning.concat(), parts);
+    assert_contains(&finding.reasoning.concat(), parts);
 }
 
 /// Computation and communication in the given intervals, in a run of `total` µs.

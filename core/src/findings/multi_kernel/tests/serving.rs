@@ -55,7 +55,7 @@ fn copies_around_all_reduces_are_one_finding_with_them() {
         .iter()
         .find(|found| found.pattern == "staging_copies");
     let found = found.expect("copies around all-reduces");
-    says(
+    assert_contains(
         &found.issue,
         &[
             "14 copies of 8.00 MB",
@@ -92,14 +92,14 @@ fn the_all_reduces_of_a_step_are_counted() {
     // 2 · 3 layers + 1.
     let expected = notes(7);
     assert!(!expected.contains("A step has"), "{expected}");
-    says(
+    assert_contains(
         &expected,
         &[
             "The first all-reduce of a step takes 90.0 µs, the others 10.0 µs",
             "take 80.0 µs beyond their median",
         ],
     );
-    says(
+    assert_contains(
         &notes(6),
         &["A step has 6 all-reduces", "takes 7:", "3 layers"],
     );

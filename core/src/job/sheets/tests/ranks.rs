@@ -7,8 +7,8 @@ use crate::job::clocks::Clock;
 use crate::job::digest::{
     Collective, Digest, GroupText, NamedGroup, OwnTime, RankFrom, SourceFile, Step, TextId, VERSION,
 };
+use crate::job::files::JobFiles;
 use crate::job::sheets::{JobSheet, sheets};
-use crate::job::world::World;
 use crate::job::{Analysis, Job};
 use crate::report::sheet::Cell;
 
@@ -161,8 +161,8 @@ impl Ranks {
 
     /// The job, with a single clock.
     pub(super) fn job(self) -> Job {
-        let mut world = World::new(self.digests);
-        let mut job = Job::new(world.windows.remove(0));
+        let mut job_files = JobFiles::new(self.digests);
+        let mut job = Job::new(job_files.windows.remove(0));
         let clock = Clock {
             is_joined: true,
             ..Clock::default()

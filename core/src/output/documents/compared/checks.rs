@@ -61,12 +61,12 @@ pub(super) fn wrong_savings(comparison: &Comparison) -> Vec<String> {
     let total_ns = comparison.parts.total.target;
     for gap in &comparison.gaps.ranked {
         let Some(saving) = gap.saving else { continue };
-        let most_ns = saving.roof_ns.unwrap_or(gap.times.target);
+        let most_ns = saving.roofline_ns.unwrap_or(gap.times.target);
         let is_within = (0..=most_ns).contains(&saving.matching_ns);
         if !is_within || most_ns > gap.times.target {
             defects.push(format!("P{} saves more than there is", gap.number));
         }
-        if saving.matching_ns.max(saving.roof_ns.unwrap_or(0)) > total_ns {
+        if saving.matching_ns.max(saving.roofline_ns.unwrap_or(0)) > total_ns {
             defects.push(format!("P{} saves more than the run", gap.number));
         }
     }

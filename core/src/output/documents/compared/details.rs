@@ -100,15 +100,15 @@ fn data(comparison: &Comparison, gap: &Gap) -> Document {
 /// The projected savings at some efficiencies, for a gap about one operation.
 fn projected(comparison: &Comparison, gap: &Gap) -> Option<DocTable> {
     let mut operations = operations(comparison, gap);
-    gap.saving?.roof_ns?;
+    gap.saving?.roofline_ns?;
     let op = operations.next().filter(|_| operations.next().is_none())?;
     let target = &op.sides.target;
     let us = target.ns_per_call() / 1e3;
-    let roof = op.judgement.floor.filter(|_| us > 0.0)?;
+    let roofline = op.judgement.floor.filter(|_| us > 0.0)?;
     Some(projection(
         target.time_ns,
         target.run_ns,
-        roof.us_per_call / us * 100.0,
+        roofline.us_per_call / us * 100.0,
         comparison.parts.total.target,
         false,
     ))

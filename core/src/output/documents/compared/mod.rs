@@ -23,7 +23,7 @@ use crate::output::title;
 use crate::report::cards::small;
 
 /// "12.9 ms, 10.6 % of the run of the target".
-fn worth(comparison: &Comparison, ns: i64) -> String {
+fn savings(comparison: &Comparison, ns: i64) -> String {
     let percent = words::percent_of(ns, comparison.parts.total.target);
     let (time, share) = (format::time_ns(ns), format::percent(percent));
     format!("{time}, {share} of the run of the target")
@@ -33,7 +33,7 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
     let Some(saving) = gap.saving else {
         return "Not quantifiable: one of the traces has no time for it.".to_owned();
     };
-    let worth = worth(comparison, saving.matching_ns);
+    let savings = savings(comparison, saving.matching_ns);
     let when = match saving.is_predicted {
         true => "as predicted",
         false => "as on the reference",
@@ -41,14 +41,14 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
     let floor = gap
         .floor()
         .map_or(String::new(), |floor| format!(" {floor}"));
-    match saving.roof_ns.map(format::time_ns) {
-        None => format!("Up to {worth}.{floor}"),
+    match saving.roofline_ns.map(format::time_ns) {
+        None => format!("Up to {savings}.{floor}"),
         // Less is predicted than its own roofline allows.
-        Some(_) if saving.roof_ns == Some(saving.matching_ns) => {
-            format!("Up to {worth}, at the roofline of the target.{floor}")
+        Some(_) if saving.roofline_ns == Some(saving.matching_ns) => {
+            format!("Up to {savings}, at the roofline of the target.{floor}")
         }
         Some(roofline) => format!(
-            "{worth}, when it takes as long {when}; up to {roofline} at the roofline of the target.{floor}"
+            "{savings}, when it takes as long {when}; up to {roofline} at the roofline of the target.{floor}"
         ),
     }
 }
@@ -88,7 +88,7 @@ impl Subject for Comparison {
                 "All together save {}{} when the target takes as long as predicted; savings assume \
                  that the run waits for the GPU.",
                 if gaps.is_at_most() { "up to " } else { "" },
-                worth(self, gaps.together_ns)
+                savings(self, gaps.together_ns)
             ),
         };
         vec![lead]

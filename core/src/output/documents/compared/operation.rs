@@ -1,7 +1,7 @@
 //! The known facts about one operation in both traces: its figures and its kernels.
 
 use crate::base::format;
-use crate::compare::expected::Roof;
+use crate::compare::expected::RooflineTime;
 use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
@@ -55,13 +55,13 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
     );
     let share = sides.map(|side| dash(side.percent_of_compute, format::percent));
     row("% of compute", share, none(), none());
-    let roofs = judgement.roofs;
-    if roofs.reference.is_some() || roofs.target.is_some() {
-        let time = |roof: Roof| {
-            let time = format::time_us(roof.us_per_call);
-            format!("{time} ({})", words::bound(roof.bound))
+    let rooflines = judgement.rooflines;
+    if rooflines.reference.is_some() || rooflines.target.is_some() {
+        let time = |roofline: RooflineTime| {
+            let time = format::time_us(roofline.us_per_call);
+            format!("{time} ({})", words::bound(roofline.bound))
         };
-        let times = roofs.map(|roof| dash(roof, time));
+        let times = rooflines.map(|roofline| dash(roofline, time));
         row("Roofline of a call", times, none(), none());
         let percent = Pair::of(|which| {
             dash(op.roofline_percent(which), |percent| {
@@ -73,7 +73,10 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
         row("% roofline", percent, none(), none());
     }
     // By the basis of the target's own report.
-    if let Some(floor) = judgement.floor.filter(|floor| roofs.target != Some(*floor)) {
+    if let Some(floor) = judgement
+        .floor
+        .filter(|floor| rooflines.target != Some(*floor))
+    {
         let basis = floor.basis.label();
         let least = format!("{} ({basis})", format::time_us(floor.us_per_call));
         let values = Pair {

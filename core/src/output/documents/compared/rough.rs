@@ -6,7 +6,7 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::compare::about::About;
 use crate::compare::comparison::Comparison;
-use crate::compare::expected::{NotJudged, Roof, Verdict};
+use crate::compare::expected::{NotJudged, RooflineTime, Verdict};
 use crate::compare::findings::Gap;
 use crate::compare::ops::{MatchedOp, OpSide};
 use crate::compare::pair::{Pair, Which};
@@ -61,14 +61,15 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
         }),
         part("Priorities", |document| {
             let saving = |gap: &Gap| dash(gap.saving, |saving| format::time_ns(saving.matching_ns));
-            let roof = |gap: &Gap| dash(gap.saving.and_then(|one| one.roof_ns), format::time_ns);
+            let roofline =
+                |gap: &Gap| dash(gap.saving.and_then(|one| one.roofline_ns), format::time_ns);
             document.table(
                 DocTable::of(&comparison.gaps.ranked)
                     .text(">Rank", |gap| gap.number.to_string())
                     .line("Finding", |gap| line(&gap.title))
                     .text("Severity", |gap| gap.priority.label())
                     .line(">Saves as predicted", |gap| saving(gap))
-                    .line(">At roofline", |gap| roof(gap)),
+                    .line(">At roofline", |gap| roofline(gap)),
             );
             let n_small = format::count(comparison.gaps.n_small as u64);
             document.text(&format!("{n_small} too small to show."));
@@ -160,8 +161,8 @@ fn timing(document: &mut Document, comparison: &Comparison) {
 fn main_bound(comparison: &Comparison) -> Option<&'static str> {
     let time = |wanted: Bound| -> i64 {
         let ops = comparison.operations.matched.iter();
-        let is_it = |roof: Roof| roof.bound == wanted;
-        let bound = ops.filter(|op| op.judgement.roofs.target.is_some_and(is_it));
+        let is_it = |roofline: RooflineTime| roofline.bound == wanted;
+        let bound = ops.filter(|op| op.judgement.rooflines.target.is_some_and(is_it));
         sum(bound.map(|op| op.times().target))
     };
     match time(Bound::Compute).cmp(&time(Bound::Memory)) {
@@ -205,10 +206,13 @@ pub(super) fn arithmetic(comparison: &Comparison) -> Part {
         let amount = op.judgement.work.as_ref().and_then(get);
         dash(amount, |amount| format::number(amount / unit))
     };
-    let roof = |roof: Option<Roof>| {
-        dash(roof, |roof| {
-            let (time, bound) = (format::time_us(roof.us_per_call), words::bound(roof.bound));
-            format!("{time} ({bound}, {})", roof.basis.label())
+    let roofline = |roofline: Option<RooflineTime>| {
+        dash(roofline, |roofline| {
+            let (time, bound) = (
+                format::time_us(roofline.us_per_call),
+                words::bound(roofline.bound),
+            );
+            format!("{time} ({bound}, {})", roofline.basis.label())
         })
     };
     let call = |side: &OpSide| text(format::time_us(side.ns_per_call() / 1e3));
@@ -226,9 +230,11 @@ pub(super) fn arithmetic(comparison: &Comparison) -> Part {
                 })
                 .line(">MB a call", |op| amount(op, |work| work.bytes, 1e6))
                 .line(">Roofline, reference", |op| {
-                    roof(op.judgement.roofs.reference)
+                    roofline(op.judgement.rooflines.reference)
                 })
-                .line(">Roofline, target", |op| roof(op.judgement.roofs.target))
+                .line(">Roofline, target", |op| {
+                    roofline(op.judgement.rooflines.target)
+                })
                 .line(">Expected", |op| times(op.judgement.expected))
                 .line(">Call, reference", |op| call(&op.sides.reference))
                 .line(">Call, target", |op| call(&op.sides.target))

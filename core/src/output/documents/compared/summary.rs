@@ -74,7 +74,7 @@ fn paragraph(comparison: &Comparison) -> String {
     }
     if let Some(work) = &comparison.work {
         text.push(' ');
-        text.push_str(&work.said());
+        text.push_str(&work.sentence());
     }
     if comparison.is_same_gpu {
         text.push_str(
@@ -193,7 +193,7 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
 /// What both traces waste in the same way, by title.
 fn waste(comparison: &Comparison) -> Option<String> {
     let named = comparison.waste.iter().take(N_WASTE);
-    let named = named.map(|one| format!("{}, {}", one.title, comparison.worth_of(one)));
+    let named = named.map(|one| format!("{}, {}", one.title, comparison.savings_of(one)));
     let named: Vec<String> = named.collect();
     (!named.is_empty()).then(|| {
         let named = named.join("; ");
@@ -283,7 +283,7 @@ fn explained(comparison: &Comparison) -> Option<String> {
                 format::count(n as u64)
             ),
         },
-        format::time_ns(explained.held_ns),
+        format::time_ns(explained.scaled_ns),
         format::time_ns(explained.expected_ns),
         format::time_ns(explained.times.target),
     ))

@@ -145,7 +145,7 @@ pub(super) fn waste(comparison: &Comparison) -> Option<Part> {
                     .line("Waste", |one| line(&one.title))
                     .time(">Reference", |one| one.times.reference)
                     .time(">Target", |one| one.times.target)
-                    .text("Saves on the target", |one| comparison.worth_of(one)),
+                    .text("Saves on the target", |one| comparison.savings_of(one)),
             );
             let said = |one: &Waste| {
                 let Waste { title, sentence, advice, .. } = one;

@@ -30,7 +30,7 @@ fn written(reference: &Timetable, target: &Timetable, gpus: Gpus) -> String {
     markdown(&compared(reference, target, gpus).fair())
 }
 
-fn says(text: &str, all: &[&str]) {
+fn assert_contains(text: &str, all: &[&str]) {
     for one in all {
         assert!(text.contains(one), "{one}: {text}");
     }
@@ -101,14 +101,14 @@ fn a_trace_against_itself_has_no_difference() {
     assert!(comparison.is_same());
     assert_eq!(comparison.parts.waterfall(5), []);
     assert!(comparison.gaps.ranked.is_empty());
-    says(
+    assert_contains(
         &markdown(&comparison.fair()),
         &[
             "No difference: both traces hold the same work and take the same time on the GPU.",
             "No difference, so there is nothing to recommend.",
         ],
     );
-    says(&markdown(&comparison.rough()), &["(Rough)"]);
+    assert_contains(&markdown(&comparison.rough()), &["(Rough)"]);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn what_a_trace_lacks_is_said() {
         (&full, &other, None, &["savings are what other work takes longer"]),
     ];
     for (reference, target, gpus, words) in cases {
-        says(&written(reference, target, *gpus), words);
+        assert_contains(&written(reference, target, *gpus), words);
     }
     let text = written(&full, &other, None);
     assert!(!text.contains("All together save"), "{text}");
@@ -183,14 +183,14 @@ fn nothing_about_the_gpu_is_said_of_a_trace_of_the_host() {
         ] {
             assert!(!text.contains(words), "{words}: {text}");
         }
-        says(&text, &["Operators by CPU self time"]);
+        assert_contains(&text, &["Operators by CPU self time"]);
     }
 }
 
 #[test]
 fn more_calls_are_no_part_of_the_verdict_on_a_call() {
     let twice = run(200, 10).call("aten::mm", MM, "gemm<a|b>", 400..600);
-    says(
+    assert_contains(
         &written(&run(200, 10), &twice, SAME),
         &[
             "A call takes the same time on both. The target makes 2 calls against 1.",

@@ -183,8 +183,8 @@ pub(super) fn wrong_savings(source: &Input) -> Vec<String> {
             }
         }
         for &(operation, saved_ns) in &finding.savings {
-            let judged = report.judged.get(operation);
-            let time_ns = judged.map_or(-1, |judged| judged.run_ns);
+            let evaluation = report.evaluations.get(operation);
+            let time_ns = evaluation.map_or(-1, |evaluation| evaluation.run_ns);
             if !(0..=time_ns).contains(&saved_ns) {
                 let [saved, time] = [saved_ns, time_ns].map(format::time_ns);
                 defects.push(format!("P{number} saves {saved} of an operation of {time}"));

@@ -130,8 +130,8 @@ fn operations(source: &Input, rows: &[Row]) -> DocTable {
         })
     };
     let intensity = |row: &Row| {
-        let judged = source.report.judged.get(row.operation)?;
-        judged.work?.flops_per_byte()
+        let evaluation = source.report.evaluations.get(row.operation)?;
+        evaluation.work?.flops_per_byte()
     };
     let rows = rows.iter().take(MAX_ROWS);
     DocTable::of(rows.filter_map(|row| Some((row, operations.get(row.operation)?))))
@@ -282,7 +282,7 @@ fn data(source: &Input, ranked: &RankedFinding) -> Document {
 fn projected(source: &Input, ranked: &RankedFinding) -> Option<DocTable> {
     let finding = &ranked.finding;
     let estimate = finding.impact.map(|impact| impact.estimate);
-    let run_ns = run_time::of_finding(source.profile, &source.report.judged, finding);
+    let run_ns = run_time::of_finding(source.profile, &source.report.evaluations, finding);
     Some(projection(
         finding.time_ns,
         run_ns,

@@ -86,7 +86,7 @@ fn roofline(source: &Input) -> Option<Picture> {
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let chart = charts::roofline(source.profile, source.report)?;
     let marks = chart.marks.iter().filter_map(|mark| match mark.spot {
-        Spot::Roof {
+        Spot::Roofline {
             intensity,
             tflops_per_s,
         } => Some((mark, intensity, tflops_per_s)),

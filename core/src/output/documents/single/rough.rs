@@ -3,7 +3,7 @@
 
 use super::details::shapes_of;
 use super::{Input, percent, share};
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -125,18 +125,23 @@ fn bounds(source: &Input) -> DocTable {
     let gpu = options.gpu.as_deref();
     let input = source.report.analysis_input(source.profile);
     let operations = source.report.operations(source.profile).take(6);
-    let intensity = |judged: &Judged| judged.work?.flops_per_byte();
-    let ridge = |judged: &Judged| {
-        let (tflops, _) = peak_tflops(judged.work?.compute?, gpu?, options.basis)?;
+    let intensity = |evaluation: &Evaluation| evaluation.work?.flops_per_byte();
+    let ridge = |evaluation: &Evaluation| {
+        let (tflops, _) = peak_tflops(evaluation.work?.compute?, gpu?, options.basis)?;
         Some(tflops * 1e3 / gpu?.mem_bw_gbps)
     };
-    let bound = |judged: &Judged| match (judged.roof, gpu) {
-        (Some(roof), _) => text(roof.bound.label()),
+    let bound = |evaluation: &Evaluation| match (evaluation.roofline, gpu) {
+        (Some(roofline), _) => text(roofline.bound.label()),
         (None, Some(_)) => text("–"),
-        (None, None) => dash(intensity(judged), likely_bound),
+        (None, None) => dash(intensity(evaluation), likely_bound),
     };
-    let roof =
-        |judged: &Judged| percent(judged.achieved.map(|achieved| achieved.percent_of_roofline));
+    let roofline = |evaluation: &Evaluation| {
+        percent(
+            evaluation
+                .achieved
+                .map(|achieved| achieved.percent_of_roofline),
+        )
+    };
     DocTable::of(operations)
         .line("Operation", |(one, _)| {
             code(one.short_name(source.profile), 60)
@@ -144,12 +149,14 @@ fn bounds(source: &Input) -> DocTable {
         .line("Shapes", |(one, _)| shapes_of(&input, one))
         .time(">Time", |(one, _)| one.kernel_ns)
         .text(">% of compute", |(one, _)| source.of_compute(one.kernel_ns))
-        .line(">FLOPS/Byte", |(_, judged)| {
-            dash(intensity(judged), format::number)
+        .line(">FLOPS/Byte", |(_, evaluation)| {
+            dash(intensity(evaluation), format::number)
         })
-        .line(">Ridge", |(_, judged)| dash(ridge(judged), format::number))
-        .line("Bound", |(_, judged)| bound(judged))
-        .text(">% roofline", |(_, judged)| roof(judged))
+        .line(">Ridge", |(_, evaluation)| {
+            dash(ridge(evaluation), format::number)
+        })
+        .line("Bound", |(_, evaluation)| bound(evaluation))
+        .text(">% roofline", |(_, evaluation)| roofline(evaluation))
         .into()
 }
 
@@ -168,9 +175,9 @@ fn likely_bound(flops_per_byte: f64) -> &'static str {
 
 fn models(document: &mut Document, source: &Input) {
     let (mut with_ns, mut without): (i64, Vec<(&str, i64)>) = (0, Vec::new());
-    for (operation, judged) in source.report.operations(source.profile) {
+    for (operation, evaluation) in source.report.operations(source.profile) {
         let ns = operation.kernel_ns;
-        if judged.work.is_some_and(|work| work.bytes.is_some()) {
+        if evaluation.work.is_some_and(|work| work.bytes.is_some()) {
             with_ns = with_ns.saturating_add(ns);
             continue;
         }

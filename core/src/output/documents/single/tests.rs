@@ -27,7 +27,7 @@ fn written(timetable: Timetable) -> String {
     })
 }
 
-fn says(text: &str, all: &[&str]) {
+fn assert_contains(text: &str, all: &[&str]) {
     for one in all {
         assert!(text.contains(one), "{one}: {text}");
     }
@@ -81,10 +81,10 @@ fn the_summary_comes_first() {
             "| Top Bottleneck Category | GEMM (100 % of compute) |",
         ]
     );
-    says(&report, &["| 1 | `aten::mm` | 5.90 ms | 100 % |"]);
+    assert_contains(&report, &["| 1 | `aten::mm` | 5.90 ms | 100 % |"]);
     // The basis of hardware figures is printed.
     let appendix = section(&report, "Appendix");
-    says(appendix, &["| BF16 matrix | 989 TFLOPS | peak |"]);
+    assert_contains(appendix, &["| BF16 matrix | 989 TFLOPS | peak |"]);
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn a_recommendation_has_both_paths_and_leads_to_its_details() {
     let text = markdown(&document);
     let card = section(&text, "Recommendations");
     let issue = ["### 🔴 Priority 1: ", "**Issue:** ", "**Action:** Model: "];
-    says(card, &issue);
-    says(card, &[" Kernel: ", "**Impact:** "]);
+    assert_contains(card, &issue);
+    assert_contains(card, &[" Kernel: ", "**Impact:** "]);
     let target = card.split("[Details](#").nth(1).unwrap();
     let target = &target[..target.find(')').unwrap()];
     let mut headings = document.headings();
@@ -108,7 +108,7 @@ fn a_recommendation_has_both_paths_and_leads_to_its_details() {
             "### {icon} Priority {}: {}",
             ranked.number, ranked.finding.title
         );
-        says(&text, &[&heading]);
+        assert_contains(&text, &[&heading]);
     }
     assert_eq!(asides(&profile, &report).nothing, None);
     let empty = Timetable::new().op("aten::mm", 0..100).profile();
@@ -122,14 +122,14 @@ fn a_recommendation_has_both_paths_and_leads_to_its_details() {
 #[test]
 fn without_gpu_activity_the_cpu_side_is_written() {
     let report = written(Timetable::new().op("aten::mm", 0..100));
-    says(
+    assert_contains(
         &report,
         &[
             "No GPU activity was recorded;",
             "| 1 | `aten::mm` | 100 µs | 100 % |",
         ],
     );
-    says(
+    assert_contains(
         section(&report, "Appendix"),
         &[
             "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU.",
@@ -140,7 +140,7 @@ fn without_gpu_activity_the_cpu_side_is_written() {
 #[test]
 fn a_rule_of_thumb_is_called_one() {
     let report = written(Timetable::new().call("my::op", VECTOR, "my_kernel", 100..3_100));
-    says(
+    assert_contains(
         section(&report, "Recommendations"),
         &["**Impact:** By rule of thumb 0.450–1.35 ms, 15.0–45.0 % of the run"],
     );
@@ -165,7 +165,7 @@ fn of_another_gpu_than_the_recorded_one_the_summary_warns_first() {
     let not_here = "on which this run was not recorded";
     let savings =
         format!("Savings from a roofline are those on the AMD Instinct MI300X, {not_here}");
-    says(section(&other, "Recommendations"), &[&savings]);
+    assert_contains(section(&other, "Recommendations"), &[&savings]);
     says_nothing_of(
         &text(&profile, &options_on("H200"), |input| input.fair()),
         &[not_here],
@@ -181,13 +181,13 @@ fn without_gpu_times_nothing_is_said_to_be_absent() {
         .profile();
     let rough = text(&profile, &options_on("H100"), |input| input.rough());
     says_nothing_of(&rough, &["No GEMM operations", "No operation has a place"]);
-    says(
+    assert_contains(
         &rough,
         &["`aten::mm`, called by `aten::linear` ← `Linear_3`"],
     );
-    says(&rough, &["Not analyzed. No GPU activity was recorded."]);
+    assert_contains(&rough, &["Not analyzed. No GPU activity was recorded."]);
     let fair = text(&profile, &options_on("H100"), |input| input.fair());
-    says(
+    assert_contains(
         section(&fair, "Detailed Analysis"),
         &["| GEMM | 90.0 µs | 100 % |"],
     );
@@ -249,7 +249,7 @@ fn without_a_gpu_the_intensity_suggests_what_bounds_an_operation() {
             .unwrap()
             .to_owned()
     };
-    says(
+    assert_contains(
         &row(&ReportOptions::default()),
         &["| 171 | – | rather compute |"],
     );
@@ -263,7 +263,7 @@ fn what_is_not_known_is_not_the_first_thing_to_do() {
         written(timetable.call("my::op", VECTOR, "my_kernel", 6_300..106_300))
     };
     let alone = with_unknown(Timetable::new());
-    says(&alone, &["`my::op`: no FLOP/byte model"]);
+    assert_contains(&alone, &["`my::op`: no FLOP/byte model"]);
     says_nothing_of(&alone, &["First to do"]);
     let among_others = with_unknown(small());
     let (_, first) = among_others.split_once("First to do: ").unwrap();

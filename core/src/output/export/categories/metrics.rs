@@ -57,8 +57,8 @@ fn of_operations(profile: &Profile, report: &Report, outcome: &Outcome) -> Json 
 
 fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
     let operation = profile.operations().get(row.operation)?;
-    let judged = report.judged.get(row.operation)?;
-    let work = judged.work;
+    let evaluation = report.evaluations.get(row.operation)?;
+    let work = evaluation.work;
     Some(json!({
         "name": operation.name(profile),
         "ex_UID": operation.uid(),
@@ -73,15 +73,15 @@ fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
         "library": library(profile, operation),
         "cov": round(row.variation, 2),
         "efficiency": {
-            "tflops_achieved": round(judged.tflops_per_s, 3),
-            "tb_s_achieved": round(judged.tb_per_s, 4),
+            "tflops_achieved": round(evaluation.tflops_per_s, 3),
+            "tb_s_achieved": round(evaluation.tb_per_s, 4),
             "efficiency_percent": round(row.efficiency_percent, 2),
-            "compute_percent": round(judged.achieved.and_then(|one| one.compute_percent), 2),
-            "bandwidth_percent": round(judged.achieved.map(|one| one.bandwidth_percent), 2),
+            "compute_percent": round(evaluation.achieved.and_then(|one| one.compute_percent), 2),
+            "bandwidth_percent": round(evaluation.achieved.map(|one| one.bandwidth_percent), 2),
             "bound_type": row.bound.map(bound),
             "flops_per_byte": round(work.and_then(|work| work.flops_per_byte()), 3),
             "compute_spec": work.and_then(|work| work.compute).map(|spec| spec.label()),
-            "basis": judged.roof.map(|roof| roof.basis.label()),
+            "basis": evaluation.roofline.map(|roofline| roofline.basis.label()),
             "is_anomaly": row.is_anomaly,
         },
     }))

@@ -207,7 +207,7 @@ record! {
         operations: "Number of ranks." = comparison.explained.n_operations,
         reference_ms: "Their time on the reference." = ms(comparison.explained.times.reference),
         target_ms: "Their time on the target." = ms(comparison.explained.times.target),
-        held_ms: "The reference's time for as many calls as the target makes." = ms(comparison.explained.held_ns),
+        held_ms: "The reference's time for as many calls as the target makes." = ms(comparison.explained.scaled_ns),
         expected_ms: "The time that is expected of the target." = ms(comparison.explained.expected_ns),
         by_calls_ms: "What another number of calls accounts for." = ms(comparison.explained.by_calls_ns()),
         by_work_ms: "What other work of each call accounts for." = ms(comparison.explained.by_work_ns()),
@@ -280,7 +280,7 @@ record! {
     /// What following a finding saves.
     Saving(saved: Saved) {
         matching_ms: "When the target takes as long as predicted." = ms(saved.matching_ns),
-        roof_ms: "At the roofline of the target." = saved.roof_ns.map(ms),
+        roof_ms: "At the roofline of the target." = saved.roofline_ns.map(ms),
         is_predicted: "The hardware predicts it; false: matching_ms is when the target takes as long as the reference." = saved.is_predicted,
     }
 

@@ -2,7 +2,7 @@
 
 use crate::base::value::rounded;
 use crate::compare::comparison::Comparison;
-use crate::compare::expected::{Judgement as Judged, Roof as Limit, Verdict};
+use crate::compare::expected::{Judgement as Judged, RooflineTime as Limit, Verdict};
 use crate::compare::ops::{Helper, KernelUse, MatchedOp, OpSide, UnmatchedOp};
 use crate::compare::words::bound;
 use crate::output::json::{list, ms, record, round};
@@ -89,7 +89,7 @@ record! {
         is_more_than_twice: "The target takes more than twice as long." = judged.is_more_than_twice,
         is_implausible: "It takes less than its own roofline allows." = judged.is_implausible,
         work_differs: "Both do different amounts of work." = judged.work_differs,
-        roofs: "The rooflines of a call." = judged.roofs.map(|roof| roof.map(Roofline::of)),
+        roofs: "The rooflines of a call." = judged.rooflines.map(|roofline| roofline.map(Roofline::of)),
     }
 
     /// The roofline of a call.

@@ -6,7 +6,7 @@ use dormer_core::base::sort::Arrange;
 use dormer_core::job::strip::{StepStrip, StripCollective};
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 
-use super::Shown;
+use super::ReceivedStep;
 use super::scene::{Cell, Kind, part};
 use crate::page::prelude::*;
 
@@ -57,11 +57,11 @@ fn ranks_read(of: &StripCollective) -> String {
 }
 
 /// Tables of all ranks and collectives, built when they are opened.
-pub(super) fn figures(shown: Memo<Shown>, labels: Memo<Vec<String>>) -> impl IntoView {
+pub(super) fn figures(shown: Memo<ReceivedStep>, labels: Memo<Vec<String>>) -> impl IntoView {
     let is_open = RwSignal::new(false);
     let tables = move || {
         is_open.get().then(|| {
-            shown.with(|Shown(strip)| {
+            shown.with(|ReceivedStep(strip)| {
                 view! {
                     {facts_table(labels.with(|labels| ranks(strip, labels)))}
                     {facts_table(collectives(strip))}

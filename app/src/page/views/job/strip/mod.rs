@@ -59,7 +59,7 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
         let strip = strip
             .filter(|(of, _)| *of == number)
             .map(|(_, strip)| strip);
-        Shown(strip.unwrap_or_default())
+        ReceivedStep(strip.unwrap_or_default())
     });
     let steps = each(overview.steps.iter().enumerate(), |(at, name)| {
         view! { <option value=at.to_string() selected=move || step.get() == at>{format::capitalized(name)}</option> }
@@ -69,7 +69,7 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
         state.look_at(|focus| (focus.step, focus.span) = (chosen, None));
     };
     let note = move || {
-        shown.with(|Shown(strip)| {
+        shown.with(|ReceivedStep(strip)| {
             let n_shown = strip.lanes.len();
             let of_many = (n_shown > 0 && n_shown < n_ranks).then(|| {
                 format!(
@@ -107,15 +107,15 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
 
 /// A step as received; the same step is never drawn twice.
 #[derive(Clone, Default)]
-struct Shown(Arc<StepStrip>);
+struct ReceivedStep(Arc<StepStrip>);
 
-impl PartialEq for Shown {
-    fn eq(&self, other: &Shown) -> bool {
+impl PartialEq for ReceivedStep {
+    fn eq(&self, other: &ReceivedStep) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) -> AnyView {
+fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<ReceivedStep>, step: Memo<usize>) -> AnyView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let stage = Stage::default();
@@ -124,11 +124,11 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     browser::follow_size(frame, move |width, _| stage.resize(width, 0.0));
     let span = state.of_place(|place| place.focus.span);
     let number_of = move |lane: usize| {
-        let rank = shown.with_untracked(|Shown(strip)| Some(strip.lanes.get(lane)?.rank))?;
+        let rank = shown.with_untracked(|ReceivedStep(strip)| Some(strip.lanes.get(lane)?.rank))?;
         job.with_value(|job| Some(job.opened.overview.ranks.get(rank as usize)?.number))
     };
     let labels = Memo::new(move |_| {
-        let n_lanes = shown.with(|Shown(strip)| strip.lanes.len());
+        let n_lanes = shown.with(|ReceivedStep(strip)| strip.lanes.len());
         let labels = (0..n_lanes).map(|lane| number_of(lane).unwrap_or(0).to_string());
         labels.collect::<Vec<String>>()
     });
@@ -137,7 +137,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
             .with(|labels| labels.iter().map(String::len).max())
             .unwrap_or(0);
         let gutter_px = letters.max(2) as f64 * 0.62 * text_px() + 10.0;
-        shown.with(|Shown(strip)| {
+        shown.with(|ReceivedStep(strip)| {
             let width = stage.size.get().0;
             Stretch::new(
                 (width, gutter_px),
@@ -147,7 +147,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
             )
         })
     });
-    let joined = Memo::new(move |_| shown.with(|Shown(strip)| members(strip)));
+    let joined = Memo::new(move |_| shown.with(|ReceivedStep(strip)| members(strip)));
     let pointed = RwSignal::new(None::<Cell>);
     let chosen = RwSignal::new(None::<Cell>);
     // Where the pointer was pressed, and where it is now.
@@ -161,7 +161,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
         false,
     );
     let collective = move |cell: Option<Cell>| {
-        shown.with(|Shown(strip)| part(strip, cell?).map(|part| part.collective as usize))
+        shown.with(|ReceivedStep(strip)| part(strip, cell?).map(|part| part.collective as usize))
     };
     Effect::new(move || {
         state.theme().track();
@@ -182,7 +182,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
             };
             let (palette, labels) = (stage.palette.get_untracked(), labels.get_untracked());
             let members = joined.get_untracked();
-            shown.with_untracked(|Shown(strip)| {
+            shown.with_untracked(|ReceivedStep(strip)| {
                 let picture = Picture {
                     strip,
                     members: &members,
@@ -196,10 +196,11 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
         });
     });
     let go = move |span: Option<(u64, u64)>| state.look_at(|focus| focus.span = span);
-    let length_ns = move || shown.with_untracked(|Shown(strip)| strip.length_ns);
+    let length_ns = move || shown.with_untracked(|ReceivedStep(strip)| strip.length_ns);
     let choose = move |cell: Option<Cell>| {
         chosen.set(cell);
-        let start_ns = shown.with_untracked(|Shown(strip)| Some(part(strip, cell?)?.start_ns));
+        let start_ns =
+            shown.with_untracked(|ReceivedStep(strip)| Some(part(strip, cell?)?.start_ns));
         if let Some(ns) = start_ns
             && let Some(span) = stretch.get_untracked().showing(ns, length_ns())
         {
@@ -207,7 +208,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
         }
     };
     let open = move |cell: Cell| {
-        let found = shown.with_untracked(|Shown(strip)| {
+        let found = shown.with_untracked(|ReceivedStep(strip)| {
             let of = part(strip, cell)?;
             let kernel = strip
                 .collectives
@@ -226,7 +227,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     let zoom = move |times: f64| {
         let now = stretch.get_untracked();
         let middle = (now.from_ns + now.to_ns) / 2.0;
-        let around = shown.with_untracked(|Shown(strip)| {
+        let around = shown.with_untracked(|ReceivedStep(strip)| {
             let chosen = part(strip, chosen.get_untracked()?);
             chosen.map(|part| part.start_ns as f64)
         });
@@ -242,7 +243,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
             drag.set((event.buttons() == 1).then_some((from, x)));
         }
         let stretch = stretch.get_untracked();
-        let cell = shown.with_untracked(|Shown(strip)| stretch.at(strip, x, y));
+        let cell = shown.with_untracked(|ReceivedStep(strip)| stretch.at(strip, x, y));
         if pointed.get_untracked() != cell {
             pointed.set(cell);
         }
@@ -258,7 +259,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
             go(Some((ends[0], ends[1])));
             return;
         }
-        let cell = shown.with_untracked(|Shown(strip)| stretch.at(strip, x, y));
+        let cell = shown.with_untracked(|ReceivedStep(strip)| stretch.at(strip, x, y));
         choose(cell);
         if let Some(cell) = cell {
             open(cell);
@@ -270,7 +271,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
         }
         let here = chosen.get_untracked();
         let (lane, at) = here.unwrap_or((0, 0));
-        let next = shown.with_untracked(|Shown(strip)| {
+        let next = shown.with_untracked(|ReceivedStep(strip)| {
             let n_parts = strip.lanes.get(lane).map_or(0, |lane| lane.parts.len());
             let last = n_parts.saturating_sub(1);
             Some(match event.key().as_str() {
@@ -306,10 +307,11 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     };
     let tip = move || {
         let cell = pointed.get().filter(|_| drag.get().is_none())?;
-        let (head, pairs_of) =
-            shown.with(|Shown(strip)| collective_details(strip, cell, number_of(cell.0)?))?;
+        let (head, pairs_of) = shown
+            .with(|ReceivedStep(strip)| collective_details(strip, cell, number_of(cell.0)?))?;
         let stretch = stretch.get();
-        let start_ns = shown.with(|Shown(strip)| part(strip, cell).map(|part| part.start_ns))?;
+        let start_ns =
+            shown.with(|ReceivedStep(strip)| part(strip, cell).map(|part| part.start_ns))?;
         let (least, most) = (stretch.gutter_px, stretch.gutter_px + stretch.width_px);
         let x = stretch.px(start_ns).clamp(least, most);
         let is_right = x * 2.0 > most;
@@ -343,14 +345,14 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     };
     let about = move || {
         let cell = chosen.get()?;
-        let (head, pairs) =
-            shown.with(|Shown(strip)| collective_details(strip, cell, number_of(cell.0)?))?;
+        let (head, pairs) = shown
+            .with(|ReceivedStep(strip)| collective_details(strip, cell, number_of(cell.0)?))?;
         let figures = pairs
             .into_iter()
             .map(|(label, value)| format!("{label} {value}"));
         let figures = figures.collect::<Vec<String>>().join(", ");
-        let rank =
-            shown.with(|Shown(strip)| strip.lanes.get(cell.0).map(|lane| lane.rank as usize))?;
+        let rank = shown
+            .with(|ReceivedStep(strip)| strip.lanes.get(cell.0).map(|lane| lane.rank as usize))?;
         let way = match job.with_value(|job| job.has_trace.get(rank) == Some(&true)) {
             true => view! { <button type="button" class="small" id="open-collective" on:click=move |_| open(cell)>"Open the trace at this collective"</button> }.into_any(),
             false => super::heatmap::open_buttons(job.get_value(), rank, step.get_untracked()),

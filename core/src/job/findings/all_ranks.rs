@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{LEAST_NS, Seen};
+use super::{Context, LEAST_NS};
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
 use crate::base::value::{Table, Value};
+use crate::job::cards::{JobCard, ShownTable};
 use crate::job::experts::{Load, by_rank};
 use crate::job::pipeline::{Bubble, bubbles, loads};
-use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// Stages of a pipeline count as uneven from this multiple of the mean on.
@@ -26,21 +26,21 @@ const FEW_TIMES: usize = 2;
 /// Clocks that are further apart than this are not synchronized.
 const APART_NS: f64 = 1e6;
 
-pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
-    let loads = by_rank(&seen.analysis.exchanges);
+pub(super) fn hot_experts(context: &Context) -> Vec<JobCard> {
+    let loads = by_rank(&context.analysis.exchanges);
     let hot: Vec<&Load> = loads.iter().filter(|load| load.is_hot()).collect();
     let Some(most) = hot.iter().map(|load| load.share()).reduce(f64::max) else {
         return Vec::new();
     };
     let ranks: Vec<usize> = hot.iter().map(|load| load.rank).collect();
-    let (named, ranks) = seen.ranks(&ranks);
+    let (named, ranks) = context.ranks(&ranks);
     let table = Table::of(
         "experts",
         "Tokens for experts",
         &loads,
         &[
             ("rank", "Rank", &|load| {
-                Value::Count(u64::from(seen.number(load.rank)))
+                Value::Count(u64::from(context.number(load.rank)))
             }),
             ("share", "Times the mean", &|load| {
                 Value::Number(load.share())
@@ -50,7 +50,7 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
             }),
         ],
     );
-    let (worth_ns, steps) = seen.gain(WhatIf::BalancedExperts);
+    let (saving_ns, steps) = context.gain(WhatIf::BalancedExperts);
     let card = JobCard {
         title: format!("Hot experts on {named}"),
         issue: format!(
@@ -61,43 +61,54 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
     };
-    seen.worth(card, worth_ns, &steps).into_iter().collect()
+    context
+        .with_saving(card, saving_ns, &steps)
+        .into_iter()
+        .collect()
 }
 
 /// Stages with different amounts of work: the others wait for the largest one in each micro-batch.
-pub(super) fn uneven_stages(seen: &Seen) -> Vec<JobCard> {
-    let (worth_ns, steps) = seen.gain(WhatIf::EvenStages);
+pub(super) fn uneven_stages(context: &Context) -> Vec<JobCard> {
+    let (saving_ns, steps) = context.gain(WhatIf::EvenStages);
     let largest = |step: &usize| {
-        let loads = loads(&seen.analysis.layout, &seen.analysis.same_work, *step).into_iter();
+        let loads = loads(&context.analysis.layout, &context.analysis.same_work, *step).into_iter();
         loads.reduce(|most, next| if next.1 > most.1 { next } else { most })
     };
-    // The middle step tells how uneven they are.
+    // The middle step shows how uneven they are.
     let mut most: Vec<(usize, f64)> = steps.iter().filter_map(largest).collect();
     most.arrange_by(|one, other| one.1.total_cmp(&other.1));
     let middle = most.get(most.len().saturating_sub(1) / 2).copied();
     let Some((stage, load)) = middle.filter(|(_, load)| *load >= UNEVEN_STAGES) else {
         return Vec::new();
     };
-    let of_stage =
-        (0..seen.job.ranks.len()).filter(|rank| seen.analysis.layout.stage(*rank) == Some(stage));
-    let (_, ranks) = seen.ranks(&of_stage.collect::<Vec<usize>>());
+    let of_stage = (0..context.job.ranks.len())
+        .filter(|rank| context.analysis.layout.stage(*rank) == Some(stage));
+    let (_, ranks) = context.ranks(&of_stage.collect::<Vec<usize>>());
     let card = JobCard {
         title: format!("Stage {stage} has {load:.2} times the mean work"),
         issue: format!(
             "Stage {stage} of the pipeline computes {load:.2} times as long as the mean of the stages in {}; the other stages wait for it in each micro-batch.",
-            seen.steps(&steps)
+            context.steps(&steps)
         ),
         action: "Move layers from this stage to the others, and count embedding, output projection and loss as work of their stages.".to_owned(),
         ranks,
         reasoning: vec!["Work is compared at the speed of other ranks, so that a slow rank does not make its stage larger. The saving is that of stages with the same work.".to_owned()],
         ..JobCard::default()
     };
-    seen.worth(card, worth_ns, &steps).into_iter().collect()
+    context
+        .with_saving(card, saving_ns, &steps)
+        .into_iter()
+        .collect()
 }
 
 /// For each step, what other findings can save of it: ranks that delay others, slow links, uneven stages.
-fn explained_elsewhere_ns(seen: &Seen) -> Vec<i64> {
-    let gain = |of: WhatIf| seen.analysis.gain(seen.job, of).map(|gain| gain.of_steps);
+fn explained_elsewhere_ns(context: &Context) -> Vec<i64> {
+    let gain = |of: WhatIf| {
+        context
+            .analysis
+            .gain(context.job, of)
+            .map(|gain| gain.of_steps)
+    };
     let all = [WhatIf::NoWaiting, WhatIf::Paths, WhatIf::EvenStages].map(gain);
     let n_steps = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
     let of_step = |step| all.iter().flatten().filter_map(move |gain| gain.get(step));
@@ -111,16 +122,16 @@ fn explained_elsewhere_ns(seen: &Seen) -> Vec<i64> {
 }
 
 /// Waiting for other stages beyond the inevitable bubble, without what other findings explain.
-pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
-    let analysis = seen.analysis;
+pub(super) fn pipeline_bubble(context: &Context) -> Vec<JobCard> {
+    let analysis = context.analysis;
     // No replay means that clocks cannot be compared.
     let Some(replay) = &analysis.replay else {
         return Vec::new();
     };
-    let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
+    let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
     // The median step of a rank is used: a step delayed by something else says nothing about the pipeline.
     let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
-    let explained_of_steps = explained_elsewhere_ns(seen);
+    let explained_of_steps = explained_elsewhere_ns(context);
     for bubble in &all {
         let mut steps = replay.steps.iter();
         let explained_ns = steps
@@ -147,28 +158,28 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
         title: "Pipeline bubble larger than necessary".to_owned(),
         issue: format!(
             "{} waits for other stages, or is idle before its first and after its last micro-batch, for {} of {}{}; with {} stages and {} micro-batches, {} is unavoidable.",
-            format::capitalized(&seen.rank(bubble.rank)),
+            format::capitalized(&context.rank(bubble.rank)),
             percent(bubble.percent()),
-            seen.steps(&[bubble.step]),
-            if seen.job.steps.len() > 1 { ", the median of its steps" } else { "" },
+            context.steps(&[bubble.step]),
+            if context.job.steps.len() > 1 { ", the median of its steps" } else { "" },
             bubble.n_stages,
             bubble.n_micro_batches,
             percent(bubble.inevitable_percent())
         ),
         action: "See what the stages wait for in between: another schedule (one forward, one backward), transfers that run while another micro-batch computes; then use more micro-batches or interleaved stages.".to_owned(),
-        ranks: vec![seen.number(bubble.rank)],
+        ranks: vec![context.number(bubble.rank)],
         step: Some(bubble.step),
         ..JobCard::default()
     }]
 }
 
 /// A pipeline with so few micro-batches that the bubble they make inevitable takes a large part of the step.
-pub(super) fn few_micro_batches(seen: &Seen) -> Vec<JobCard> {
-    let analysis = seen.analysis;
+pub(super) fn few_micro_batches(context: &Context) -> Vec<JobCard> {
+    let analysis = context.analysis;
     let Some(replay) = &analysis.replay else {
         return Vec::new();
     };
-    let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
+    let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
     let few = |bubble: &&Bubble| {
         (1..bubble.n_stages * FEW_TIMES).contains(&bubble.n_micro_batches) && bubble.n_stages > 1
     };
@@ -201,8 +212,8 @@ pub(super) fn few_micro_batches(seen: &Seen) -> Vec<JobCard> {
     }]
 }
 
-pub(super) fn clocks_apart(seen: &Seen) -> Vec<JobCard> {
-    let clocks = &seen.job.clocks;
+pub(super) fn clocks_apart(context: &Context) -> Vec<JobCard> {
+    let clocks = &context.job.clocks;
     if !clocks.are_comparable {
         return vec![JobCard {
             title: "Clocks could not be aligned".to_owned(),
@@ -220,18 +231,18 @@ pub(super) fn clocks_apart(seen: &Seen) -> Vec<JobCard> {
         title: "Clocks of hosts differ".to_owned(),
         issue: format!(
             "The clock of {} is {} off that of the first rank. Times are corrected here; tools that compare them as they are name the wrong rank.",
-            seen.rank(rank),
+            context.rank(rank),
             format::time_ns(clock.offset_ns.abs() as i64)
         ),
         action: "Synchronize the hosts with PTP or NTP.".to_owned(),
-        ranks: vec![seen.number(rank)],
+        ranks: vec![context.number(rank)],
         ..JobCard::default()
     }]
 }
 
 /// The total cost of waiting: what would be saved if all ranks of each collective needed the same own time.
-pub(super) fn no_waiting(seen: &Seen) -> Vec<JobCard> {
-    let Some(gain) = &seen.analysis.no_waiting else {
+pub(super) fn no_waiting(context: &Context) -> Vec<JobCard> {
+    let Some(gain) = &context.analysis.no_waiting else {
         return Vec::new();
     };
     let card = JobCard {
@@ -240,6 +251,6 @@ pub(super) fn no_waiting(seen: &Seen) -> Vec<JobCard> {
         action: "Follow the findings above.".to_owned(),
         ..JobCard::default()
     };
-    let card = seen.worth(card, Some(gain.total_ns), &seen.all_steps());
+    let card = context.with_saving(card, Some(gain.total_ns), &context.all_steps());
     card.into_iter().collect()
 }

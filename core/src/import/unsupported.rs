@@ -1,6 +1,6 @@
 //! Formats that are recognized by their first bytes but not supported: what they are, and what to do instead.
 
-use super::error::{Foreign, ImportError, ImportErrorKind};
+use super::error::{ImportError, ImportErrorKind, Unsupported};
 use super::format::{FormatReader, Head, Sniffed};
 use super::warning::Warnings;
 use crate::trace::Trace;
@@ -10,31 +10,31 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// The bytes that each format starts with, white space aside, and bytes that occur near its start if the first ones are
 /// ambiguous. The first matching row counts.
 #[rustfmt::skip]
-const ROWS: &[(&[u8], &[u8], Foreign)] = &[
-    (b"\x28\xb5\x2f\xfd", b"", Foreign::Zstd),
-    (b"\xfd7zX", b"", Foreign::Xz),
-    (b"BZh", b"", Foreign::Bzip2),
-    (b"7z\xbc\xaf", b"", Foreign::SevenZip),
-    (b"\x04\x22\x4d\x18", b"", Foreign::Lz4),
-    (b"Rar!", b"", Foreign::Rar),
-    (SQLITE, b"rocpd_", Foreign::Rocpd),
-    (SQLITE, b"CUPTI_ACTIVITY_KIND_", Foreign::NsysDatabase),
-    (SQLITE, b"", Foreign::Database),
+const ROWS: &[(&[u8], &[u8], Unsupported)] = &[
+    (b"\x28\xb5\x2f\xfd", b"", Unsupported::Zstd),
+    (b"\xfd7zX", b"", Unsupported::Xz),
+    (b"BZh", b"", Unsupported::Bzip2),
+    (b"7z\xbc\xaf", b"", Unsupported::SevenZip),
+    (b"\x04\x22\x4d\x18", b"", Unsupported::Lz4),
+    (b"Rar!", b"", Unsupported::Rar),
+    (SQLITE, b"rocpd_", Unsupported::Rocpd),
+    (SQLITE, b"CUPTI_ACTIVITY_KIND_", Unsupported::NsysDatabase),
+    (SQLITE, b"", Unsupported::Database),
     // Protocols 2 to 5.
-    (b"\x80\x02", b"", Foreign::Pickle),
-    (b"\x80\x03", b"", Foreign::Pickle),
-    (b"\x80\x04", b"", Foreign::Pickle),
-    (b"\x80\x05", b"", Foreign::Pickle),
-    (b"[[", b"", Foreign::MemoryTimeline),
-    (b"{\"schema\":\"", b"chakra", Foreign::ExecutionTrace),
+    (b"\x80\x02", b"", Unsupported::Pickle),
+    (b"\x80\x03", b"", Unsupported::Pickle),
+    (b"\x80\x04", b"", Unsupported::Pickle),
+    (b"\x80\x05", b"", Unsupported::Pickle),
+    (b"[[", b"", Unsupported::MemoryTimeline),
+    (b"{\"schema\":\"", b"chakra", Unsupported::ExecutionTrace),
 ];
 
 /// Formats that are recognized only by file name, as their bytes do not identify them.
-const NAMES: &[(&str, Foreign)] = &[(".nsys-rep", Foreign::NsysReport)];
+const NAMES: &[(&str, Unsupported)] = &[(".nsys-rep", Unsupported::NsysReport)];
 
 /// The format of what starts with these bytes, or whether more bytes may decide.
-pub(super) fn recognize(head: Head) -> Result<Foreign, Sniffed> {
-    for (begins, holds, foreign) in ROWS {
+pub(super) fn recognize(head: Head) -> Result<Unsupported, Sniffed> {
+    for (begins, holds, unsupported) in ROWS {
         match head.begins_with(begins) {
             Sniffed::No => continue,
             Sniffed::Unclear => return Err(Sniffed::Unclear),
@@ -42,7 +42,7 @@ pub(super) fn recognize(head: Head) -> Result<Foreign, Sniffed> {
         }
         let is_held = |part: &[u8]| head.bytes.windows(part.len()).any(|held| held == part);
         match holds.is_empty() || is_held(holds) {
-            true => return Ok(*foreign),
+            true => return Ok(*unsupported),
             false if !head.is_all => return Err(Sniffed::Unclear),
             false => {}
         }
@@ -65,7 +65,7 @@ struct Refuser;
 impl FormatReader for Refuser {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         let recognized = recognize(Head::all(bytes));
-        let kind = recognized.map_or(ImportErrorKind::NotJson, ImportErrorKind::Foreign);
+        let kind = recognized.map_or(ImportErrorKind::NotJson, ImportErrorKind::Unsupported);
         Err(ImportError::new(kind, 0))
     }
 
@@ -91,8 +91,8 @@ impl ImportError {
     pub fn of_file(self, name: &str) -> ImportError {
         let mut named = NAMES.iter().filter(|(end, _)| name.ends_with(end));
         match (&self.kind, named.next()) {
-            (ImportErrorKind::NotJson, Some((_, foreign))) => ImportError {
-                kind: ImportErrorKind::Foreign(*foreign),
+            (ImportErrorKind::NotJson, Some((_, unsupported))) => ImportError {
+                kind: ImportErrorKind::Unsupported(*unsupported),
                 offset: None,
             },
             _ => self,

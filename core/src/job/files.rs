@@ -1,4 +1,4 @@
-//! Which digests belong to one job, and which are set apart.
+//! Which digests belong to one job, and which are excluded.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ const MOST_APART_NS: i64 = 10_000_000_000;
 
 /// Why a file is excluded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum ExclusionReason {
     /// The same recording was given twice.
     Duplicate(String),
     /// Another file of the same rank and time contains more.
@@ -37,33 +37,39 @@ pub enum Why {
     Unreadable(String),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for ExclusionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Duplicate(of) => write!(f, "the same recording as {of}"),
-            Why::SameRank(rank, of) => write!(f, "rank {rank} again, of which {of} has more"),
-            Why::NoRank => f.write_str("neither its metadata nor its name tells its rank"),
-            Why::OtherWorld { its, ours } => {
+            ExclusionReason::Duplicate(of) => write!(f, "the same recording as {of}"),
+            ExclusionReason::SameRank(rank, of) => {
+                write!(f, "rank {rank} again, of which {of} has more")
+            }
+            ExclusionReason::NoRank => {
+                f.write_str("neither its metadata nor its name tells its rank")
+            }
+            ExclusionReason::OtherWorld { its, ours } => {
                 write!(
                     f,
                     "its job has {}, not {ours}",
                     format::counted(u64::from(*its), "rank")
                 )
             }
-            Why::OtherGroups(group) => write!(f, "it lists other ranks for process group {group}"),
-            Why::OtherRun => f.write_str("the same steps at another time: another run"),
-            Why::Unreadable(reason) => f.write_str(reason),
+            ExclusionReason::OtherGroups(group) => {
+                write!(f, "it lists other ranks for process group {group}")
+            }
+            ExclusionReason::OtherRun => f.write_str("the same steps at another time: another run"),
+            ExclusionReason::Unreadable(reason) => f.write_str(reason),
         }
     }
 }
 
 /// A file that is excluded from the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetApart {
+pub struct Excluded {
     /// The file.
     pub file: SourceFile,
     /// The reason.
-    pub why: Why,
+    pub why: ExclusionReason,
 }
 
 /// The ranks that were recorded at one time: `schedule(repeat=n)` writes n files for each rank.
@@ -77,11 +83,11 @@ pub struct Window {
 
 /// The files of a job, sorted into windows.
 #[derive(Debug)]
-pub struct World {
+pub struct JobFiles {
     /// Newest first.
     pub windows: Vec<Window>,
     /// Sorted by file name.
-    pub set_apart: Vec<SetApart>,
+    pub excluded: Vec<Excluded>,
 }
 
 /// A digest with the data that decides which job it belongs to.
@@ -93,12 +99,12 @@ struct Candidate {
     steps: Vec<u64>,
 }
 
-impl World {
+impl JobFiles {
     /// Sorts files into windows. The result does not depend on their order.
-    pub fn new(mut digests: Vec<Digest>) -> World {
+    pub fn new(mut digests: Vec<Digest>) -> JobFiles {
         digests.arrange_by(|one, other| one.file.name.cmp(&other.file.name));
-        let mut set_apart = Vec::new();
-        let digests = without_duplicates(digests, &mut set_apart);
+        let mut excluded = Vec::new();
+        let digests = without_duplicates(digests, &mut excluded);
         let base_ns = common(digests.iter().filter_map(|digest| digest.base_ns)).unwrap_or(0);
         let ours = common(
             digests
@@ -111,12 +117,12 @@ impl World {
             if let (Some(its), Some(ours)) = (digest.identity.world_size, ours)
                 && its != ours
             {
-                let why = Why::OtherWorld { its, ours };
-                set_apart.push(apart(&digest, why));
+                let why = ExclusionReason::OtherWorld { its, ours };
+                excluded.push(exclude(&digest, why));
                 continue;
             }
             let Some(number) = digest.identity.rank else {
-                set_apart.push(apart(&digest, Why::NoRank));
+                excluded.push(exclude(&digest, ExclusionReason::NoRank));
                 continue;
             };
             let base_ns = digest.base_ns.unwrap_or(base_ns);
@@ -128,9 +134,9 @@ impl World {
                 digest,
             });
         }
-        let windows = windows(candidates, &mut set_apart);
-        set_apart.arrange_by(|one, other| one.file.name.cmp(&other.file.name));
-        World { windows, set_apart }
+        let windows = windows(candidates, &mut excluded);
+        excluded.arrange_by(|one, other| one.file.name.cmp(&other.file.name));
+        JobFiles { windows, excluded }
     }
 
     /// Whether these are several ranks of one job. A single trace is just a trace, and two without metadata are a
@@ -142,8 +148,8 @@ impl World {
     }
 }
 
-fn apart(digest: &Digest, why: Why) -> SetApart {
-    SetApart {
+fn exclude(digest: &Digest, why: ExclusionReason) -> Excluded {
+    Excluded {
         file: digest.file.clone(),
         why,
     }
@@ -178,7 +184,7 @@ fn with_ranks(mut digests: Vec<Digest>) -> Vec<Digest> {
 }
 
 /// Drops recordings that were given more than once.
-fn without_duplicates(digests: Vec<Digest>, set_apart: &mut Vec<SetApart>) -> Vec<Digest> {
+fn without_duplicates(digests: Vec<Digest>, excluded: &mut Vec<Excluded>) -> Vec<Digest> {
     let mut known: Vec<Digest> = Vec::new();
     for digest in digests {
         let id = |of: &Digest| {
@@ -194,8 +200,8 @@ fn without_duplicates(digests: Vec<Digest>, set_apart: &mut Vec<SetApart>) -> Ve
         };
         match known.iter().find(is_same) {
             Some(first) => {
-                let why = Why::Duplicate(first.file.name.clone());
-                set_apart.push(apart(&digest, why));
+                let why = ExclusionReason::Duplicate(first.file.name.clone());
+                excluded.push(exclude(&digest, why));
             }
             None => known.push(digest),
         }
@@ -231,7 +237,7 @@ fn contradiction(one: &Candidate, other: &Candidate) -> Option<String> {
 /// Sets apart the file that contradicts the most others, until none does; on a tie, the last by name.
 fn without_contradictions(
     mut window: Vec<Candidate>,
-    set_apart: &mut Vec<SetApart>,
+    excluded: &mut Vec<Excluded>,
 ) -> Vec<Candidate> {
     window.arrange_by(|one, other| one.digest.file.name.cmp(&other.digest.file.name));
     // For each candidate, those that it contradicts, each with the group.
@@ -258,7 +264,7 @@ fn without_contradictions(
         let group = contradicts.get(most).and_then(|of| of.first());
         let group = group.map_or_else(String::new, |(_, group)| group.clone());
         if let (Some(one), Some(is_apart)) = (window.get(most), is_apart.get_mut(most)) {
-            set_apart.push(apart(&one.digest, Why::OtherGroups(group)));
+            excluded.push(exclude(&one.digest, ExclusionReason::OtherGroups(group)));
             *is_apart = true;
         }
         for (at, of) in contradicts.iter_mut().enumerate() {
@@ -271,7 +277,7 @@ fn without_contradictions(
 }
 
 /// Groups files that ran at the same time.
-fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Window> {
+fn windows(candidates: Vec<Candidate>, excluded: &mut Vec<Excluded>) -> Vec<Window> {
     let mut windows: Vec<Vec<Candidate>> = Vec::new();
     for candidate in candidates {
         // A file may merge two windows.
@@ -284,7 +290,7 @@ fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Win
         windows.push(window);
     }
     let mut windows: Vec<Vec<Candidate>> = (windows.into_iter())
-        .map(|window| one_of_each(without_contradictions(window, set_apart), set_apart))
+        .map(|window| one_of_each(without_contradictions(window, excluded), excluded))
         .collect();
     let start_ns = |window: &[Candidate]| window.iter().map(|one| one.span.start_ns).max();
     // The window with the most ranks defines the job; on a tie, the newest.
@@ -295,7 +301,9 @@ fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Win
             let mut others = accepted.iter().flatten();
             let group = others.find_map(|other| contradiction(one, other));
             let is_other = group.is_some();
-            set_apart.extend(group.map(|group| apart(&one.digest, Why::OtherGroups(group))));
+            excluded.extend(
+                group.map(|group| exclude(&one.digest, ExclusionReason::OtherGroups(group))),
+            );
             !is_other
         });
         if window.is_empty() {
@@ -308,7 +316,11 @@ fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Win
                 || window.iter().flat_map(|one| &one.steps).any(known)
         };
         match accepted.iter().any(has_steps_of) {
-            true => set_apart.extend(window.iter().map(|one| apart(&one.digest, Why::OtherRun))),
+            true => excluded.extend(
+                window
+                    .iter()
+                    .map(|one| exclude(&one.digest, ExclusionReason::OtherRun)),
+            ),
             false => accepted.push(window),
         }
     }
@@ -347,7 +359,7 @@ fn together(one: &Candidate, other: &Candidate) -> bool {
 }
 
 /// Of several files of one rank, keeps the one with the most collectives.
-fn one_of_each(mut window: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Candidate> {
+fn one_of_each(mut window: Vec<Candidate>, excluded: &mut Vec<Excluded>) -> Vec<Candidate> {
     window.arrange_by(|one, other| {
         let key = |of: &Candidate| {
             (
@@ -363,8 +375,8 @@ fn one_of_each(mut window: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec
     for candidate in window {
         match kept.last().filter(|last| last.number == candidate.number) {
             Some(last) => {
-                let why = Why::SameRank(last.number, last.digest.file.name.clone());
-                set_apart.push(apart(&candidate.digest, why));
+                let why = ExclusionReason::SameRank(last.number, last.digest.file.name.clone());
+                excluded.push(exclude(&candidate.digest, why));
             }
             None => kept.push(candidate),
         }

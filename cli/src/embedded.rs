@@ -10,7 +10,7 @@ use base64::write::EncoderWriter;
 use dormer_core::base::format;
 use dormer_core::hardware::{self, Basis, GpuSpec};
 use dormer_core::output::document::{Document, html};
-use dormer_core::output::enclosed::{self, BLOCK_BYTES, BLOCK_END, Parts, View};
+use dormer_core::output::embedded::{self, BLOCK_BYTES, BLOCK_END, Parts, View};
 use dormer_core::output::{archive, kineto};
 use dormer_core::profile::Profile;
 use flate2::Compression;
@@ -22,9 +22,9 @@ use crate::stdout::Out;
 use crate::{Failure, input, page};
 
 /// The content of the file.
-pub(crate) struct Enclosed<'a> {
+pub(crate) struct Embedded<'a> {
     /// The traces; of two, the reference first.
-    pub(crate) traces: &'a [Enclose<'a>],
+    pub(crate) traces: &'a [Embed<'a>],
     /// Shown if no script runs.
     pub(crate) report: Document,
     pub(crate) view: View,
@@ -32,14 +32,14 @@ pub(crate) struct Enclosed<'a> {
 }
 
 /// A trace to embed in the page.
-pub(crate) struct Enclose<'a> {
+pub(crate) struct Embed<'a> {
     pub(crate) path: &'a Path,
     pub(crate) profile: &'a Profile,
     /// Its name if names are replaced.
     pub(crate) redacted_name: &'static str,
 }
 
-impl Enclosed<'_> {
+impl Embedded<'_> {
     /// Writes the file into a folder and prints its path.
     pub(crate) fn write(&self, folder: &Path, out: &mut Out) -> Result<(), Failure> {
         let template = page::html(Compression::best())?;
@@ -50,8 +50,8 @@ impl Enclosed<'_> {
         let files = self.traces.iter().map(|trace| trace.file(self.is_redacted));
         let files = files.collect::<Result<Vec<(String, Vec<u8>)>, Failure>>()?;
         let name = match self.is_redacted {
-            true => enclosed::file_name(archive::REDACTED),
-            false => enclosed::file_name(files.iter().map(|(name, _)| name.as_str())),
+            true => embedded::file_name(archive::REDACTED),
+            false => embedded::file_name(files.iter().map(|(name, _)| name.as_str())),
         };
         let place = folder.join(name);
         let failed = |error: io::Error| {
@@ -75,7 +75,7 @@ impl Enclosed<'_> {
     }
 }
 
-impl Enclose<'_> {
+impl Embed<'_> {
     /// Its name and compressed bytes: as recorded, or rewritten if names are replaced or if it is not a file of its
     /// own.
     fn file(&self, is_redacted: bool) -> Result<(String, Vec<u8>), Failure> {
@@ -123,7 +123,7 @@ fn write_blocks(
     block_bytes: usize,
 ) -> io::Result<()> {
     for (at, part) in bytes.chunks(block_bytes).enumerate() {
-        file.write_all(enclosed::block_start(name, at > 0).as_bytes())?;
+        file.write_all(embedded::block_start(name, at > 0).as_bytes())?;
         let mut encoder = EncoderWriter::new(&mut *file, &STANDARD);
         encoder.write_all(part)?;
         encoder.finish()?;

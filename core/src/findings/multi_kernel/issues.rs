@@ -11,8 +11,8 @@ use crate::profile::copies::Direction::{
     self, DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
 };
 
-impl Subject for Seen<'static> {
-    type Of<'a> = Seen<'a>;
+impl Subject for Issue<'static> {
+    type Of<'a> = Issue<'a>;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         Some(group.first().evidence.clone())
@@ -24,7 +24,7 @@ impl Subject for Seen<'static> {
 }
 
 /// An issue above its threshold, with the texts shared by all rules that may match it.
-pub(super) struct Seen<'a> {
+pub(super) struct Issue<'a> {
     pub(super) facts: &'a Facts,
     pub(super) about: About<'a>,
     pub(super) severity: Severity,
@@ -43,7 +43,7 @@ pub(super) enum About<'a> {
     Staging,
 }
 
-pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
+pub(super) fn issues<'a>(input: &Input, facts: &'a Facts) -> Vec<Issue<'a>> {
     let copies = facts.assessed.iter().filter(|assessed| {
         assessed.is_flagged
             && match assessed.direction {
@@ -63,10 +63,10 @@ pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
     let staging = facts.staging.as_ref();
     let staging = staging.filter(|staging| facts.percent(staging.exposed_ns) >= line);
     copies
-        .map(|assessed| Seen::of_copies(input, facts, assessed))
-        .chain(communication.map(|about| Seen::of_communication(facts, about)))
-        .chain(uneven.map(|waits| Seen::of_uneven(input, facts, waits)))
-        .chain(staging.map(|staging| Seen::of_staging(facts, staging)))
+        .map(|assessed| Issue::of_copies(input, facts, assessed))
+        .chain(communication.map(|about| Issue::of_communication(facts, about)))
+        .chain(uneven.map(|waits| Issue::of_uneven(input, facts, waits)))
+        .chain(staging.map(|staging| Issue::of_staging(facts, staging)))
         .collect()
 }
 
@@ -79,10 +79,10 @@ fn is_mostly_staging(facts: &Facts, assessed: &CopyAssessment) -> bool {
     staging_ns > assessed.copies.time_ns / 2
 }
 
-impl<'a> Seen<'a> {
-    fn of_copies(input: &Input, facts: &'a Facts, assessed: &'a CopyAssessment) -> Seen<'a> {
+impl<'a> Issue<'a> {
+    fn of_copies(input: &Input, facts: &'a Facts, assessed: &'a CopyAssessment) -> Issue<'a> {
         let (copies, severity) = (&assessed.copies, assessed.severity());
-        let held = copies::held_share(input, assessed.direction);
+        let off_critical_path = copies::off_critical_path_share(input, assessed.direction);
         let impact = assessed.impact();
         let origins = || facts.copies.origins_of(assessed.direction);
         let longest = origins().filter_map(|(_, copies)| copies.longest);
@@ -100,14 +100,14 @@ impl<'a> Seen<'a> {
             }
             _ => "combine small copies into one: each has its own launch cost",
         };
-        Seen {
+        Issue {
             facts,
             about: About::Copies(assessed),
             severity,
             evidence: Evidence {
                 events: longest.take(10).collect(),
-                impact: Some(impact.held(held.unwrap_or(0.0))),
-                reasoning: copies::reasoning(input, facts, assessed, held),
+                impact: Some(impact.with_uncertain_share(off_critical_path.unwrap_or(0.0))),
+                reasoning: copies::reasoning(input, facts, assessed, off_critical_path),
                 tables: vec![tables::origins(input, origins(), "Where they are launched")],
                 ..Evidence::new(severity.priority(), copies.time_ns)
             },
@@ -125,7 +125,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn of_communication(facts: &'a Facts, about: About<'a>) -> Seen<'a> {
+    fn of_communication(facts: &'a Facts, about: About<'a>) -> Issue<'a> {
         let (blocking, overlap) = (facts.blocking(), facts.overlap());
         let of_overlap = overlap.severity.unwrap_or(Severity::Acceptable);
         // Poor overlap of cheap communication is at most one level above its cost.
@@ -141,7 +141,7 @@ impl<'a> Seen<'a> {
         let overlaps = overlap.percent.map(format::percent);
         let overlaps =
             overlaps.map(|percent| format!("; {percent} of it overlaps with computation"));
-        Seen {
+        Issue {
             facts,
             severity: match about {
                 About::Blocking => blocking.severity,
@@ -171,7 +171,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn of_uneven(input: &Input, facts: &'a Facts, waits: Waits) -> Seen<'a> {
+    fn of_uneven(input: &Input, facts: &'a Facts, waits: Waits) -> Issue<'a> {
         let percent = facts.percent(waits.mean_ns);
         let severity = facts.comm_severity(percent);
         let (last, n_last) = waits.last;
@@ -181,7 +181,7 @@ impl<'a> Seen<'a> {
             format!(", most often GPU {gpu} ({n_last} of {count})")
         });
         let collectives = format::counted(waits.count, "collective");
-        Seen {
+        Issue {
             facts,
             about: About::Uneven,
             severity,
@@ -198,14 +198,14 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn of_staging(facts: &'a Facts, staging: &'a StagedTime) -> Seen<'a> {
+    fn of_staging(facts: &'a Facts, staging: &'a StagedTime) -> Issue<'a> {
         let severity = facts.comm_severity(facts.percent(staging.exposed_ns));
         let all_ns = staging.copies_ns.saturating_add(staging.collectives_ns);
         let of_all = percent_of(staging.copies_ns, all_ns).unwrap_or(0.0);
         let size = staging
             .bytes
             .map(|bytes| format!(" of {}", format::bytes(bytes)));
-        Seen {
+        Issue {
             facts,
             about: About::Staging,
             severity,

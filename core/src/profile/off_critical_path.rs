@@ -21,27 +21,27 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::EventId;
 
 /// For each of [`Profile::operations`], the kernel time that is off the critical path.
-pub(crate) fn held_ns(profile: &Profile, gaps: &[Gap]) -> Vec<i64> {
-    let held = held(profile, gaps);
-    let is_held = |start_ns: i64| {
-        let next = held.partition_point(|span| span.start_ns <= start_ns);
-        let span = next.checked_sub(1).and_then(|at| held.get(at));
+pub(crate) fn off_critical_path_ns(profile: &Profile, gaps: &[Gap]) -> Vec<i64> {
+    let off_critical_path = off_critical_path(profile, gaps);
+    let is_off_critical_path = |start_ns: i64| {
+        let next = off_critical_path.partition_point(|span| span.start_ns <= start_ns);
+        let span = next.checked_sub(1).and_then(|at| off_critical_path.get(at));
         span.is_some_and(|span| start_ns < span.end_ns)
     };
     let operations = profile.operations().iter();
     operations
         .map(|operation| {
             let work = operation.work().filter_map(|id| profile.gpu.get(id));
-            let of_held = work.filter(|work| is_held(work.span.start_ns));
-            sum(of_held.map(|work| work.span.length()))
+            let off_path = work.filter(|work| is_off_critical_path(work.span.start_ns));
+            sum(off_path.map(|work| work.span.length()))
         })
         .collect()
 }
 
 /// When kernels and copies run that nothing waits for, in order.
-fn held(profile: &Profile, gaps: &[Gap]) -> Vec<Interval> {
+fn off_critical_path(profile: &Profile, gaps: &[Gap]) -> Vec<Interval> {
     let trace = &profile.trace;
-    let mut held = Vec::new();
+    let mut off_critical_path = Vec::new();
     let waits = OnceCell::new();
     let mut since_ns = i64::MIN;
     for gap in gaps {
@@ -58,11 +58,11 @@ fn held(profile: &Profile, gaps: &[Gap]) -> Vec<Interval> {
         let last = begun.checked_sub(1).and_then(|at| waits.get(at));
         let from_ns = last.map_or(since_ns, |(_, until_ns)| since_ns.max(*until_ns));
         if from_ns < gap.span.start_ns {
-            held.push(Interval::new(from_ns, gap.span.start_ns));
+            off_critical_path.push(Interval::new(from_ns, gap.span.start_ns));
         }
         since_ns = gap.span.end_ns;
     }
-    held
+    off_critical_path
 }
 
 /// When the CPU waited: sorted by start, each with the latest end of all waits so far.
@@ -97,8 +97,8 @@ mod tests {
     fn held_us(timetable: &Timetable) -> Vec<(String, i64)> {
         let profile = timetable.profile();
         let timelines = Timelines::of(&profile);
-        let held = held_ns(&profile, &timelines.gaps);
-        let operations = profile.operations().iter().zip(held);
+        let off_critical_path = off_critical_path_ns(&profile, &timelines.gaps);
+        let operations = profile.operations().iter().zip(off_critical_path);
         let mut rows: Vec<(String, i64)> = operations
             .map(|(operation, ns)| (operation.short_name(&profile).to_owned(), ns / 1000))
             .collect();
@@ -130,8 +130,10 @@ mod tests {
             .launched("k2", at + 11..at + 12, b)
     }
 
-    fn rows(held: [(&str, i64); 4]) -> Vec<(String, i64)> {
-        held.map(|(name, us)| (name.to_owned(), us)).to_vec()
+    fn rows(off_critical_path: [(&str, i64); 4]) -> Vec<(String, i64)> {
+        off_critical_path
+            .map(|(name, us)| (name.to_owned(), us))
+            .to_vec()
     }
 
     #[test]

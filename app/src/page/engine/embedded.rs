@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use dormer_core::output::enclosed::{self, BLOCK_BYTES, BLOCK_END, PLACE, Parts};
+use dormer_core::output::embedded::{self, BLOCK_BYTES, BLOCK_END, PLACE, Parts};
 use js_sys::{Array, Promise, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
@@ -13,17 +13,17 @@ use web_sys::{Blob, File};
 use super::{Engine, TraceSource};
 use crate::page::browser;
 use crate::page::state::Stage;
-use crate::protocol::{EnclosedQuery, Query, WrittenTraceQuery};
+use crate::protocol::{EmbedQuery, Query, WrittenTraceQuery};
 
 /// A trace to embed in the file: its name and its bytes.
 type Trace = (String, Blob);
 
 impl Engine {
     /// Builds the file, or says why it cannot.
-    pub async fn enclose(self, is_redacted: bool) -> Result<Blob, String> {
+    pub async fn embed(self, is_redacted: bool) -> Result<Blob, String> {
         let page = browser::page_file().await?;
         let view = self.state.view_to_send(is_redacted);
-        let (parts, _) = self.answer_of(EnclosedQuery { is_redacted, view }).await?;
+        let (parts, _) = self.answer_of(EmbedQuery { is_redacted, view }).await?;
         let Parts {
             before,
             inside,
@@ -39,7 +39,7 @@ impl Engine {
             let mut at = 0.0;
             while at < bytes.size() {
                 let end = (at + BLOCK_BYTES as f64).min(bytes.size());
-                file.push(&enclosed::block_start(&name, at > 0.0).into());
+                file.push(&embedded::block_start(&name, at > 0.0).into());
                 for piece in browser::base64(&bytes, at, end).await? {
                     file.push(&piece);
                 }

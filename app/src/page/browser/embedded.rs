@@ -46,9 +46,9 @@ pub fn is_sandboxed() -> bool {
             .is_some_and(|origin| origin == "null")
 }
 
-/// What was embedded in the file besides traces: `core/src/output/enclosed.rs`.
+/// What was embedded in the file besides traces: `core/src/output/embedded.rs`.
 #[derive(Debug, Default)]
-pub struct EnclosedView {
+pub struct EmbeddedView {
     pub hash: String,
     pub left: Vec<String>,
     /// Name and text of a GPU's spec file.
@@ -58,7 +58,7 @@ pub struct EnclosedView {
 }
 
 /// The place of the page's sender; `None` if nothing is embedded.
-pub fn enclosed_view() -> Option<EnclosedView> {
+pub fn embedded_view() -> Option<EmbeddedView> {
     let view = loader("view");
     if !view.is_object() {
         return None;
@@ -70,7 +70,7 @@ pub fn enclosed_view() -> Option<EnclosedView> {
     };
     let left = part(&view, "left").dyn_into::<Array>().unwrap_or_default();
     let n_models = part(&view, "n_models").as_f64().unwrap_or_default();
-    Some(EnclosedView {
+    Some(EmbeddedView {
         hash: text(&view, "hash").unwrap_or_default(),
         left: left.iter().filter_map(|hash| hash.as_string()).collect(),
         gpu: file("gpu"),

@@ -1,6 +1,6 @@
 //! What rules know about the idle time with one cause.
 
-use super::code::CodeSeen;
+use super::code::ObservedCode;
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::{GapsOfCause, Idle};
@@ -17,7 +17,7 @@ use crate::trace::EventId;
 /// Gaps up to this length are the minimum between kernels of one stream.
 const LEAST_DISTANCE_NS: i64 = 3_000;
 
-pub(super) struct Seen<'a> {
+pub(super) struct Observed<'a> {
     pub(super) idle: &'a Idle,
     pub(super) cause: IdleCause,
     pub(super) gaps: &'a GapsOfCause,
@@ -29,10 +29,14 @@ pub(super) struct Seen<'a> {
     pub(super) severity: Severity,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Observed<'a> {
     /// The causes that deserve a finding besides those of code: first those that are certainly idle time, longest
     /// first. The largest of all has the severity of the whole.
-    pub(super) fn of(input: &Input, idle: &'a Idle, code: &mut [CodeSeen]) -> Vec<Seen<'a>> {
+    pub(super) fn of(
+        input: &Input,
+        idle: &'a Idle,
+        code: &mut [ObservedCode],
+    ) -> Vec<Observed<'a>> {
         let thresholds = &idle.thresholds;
         let is_compiled = input.has(Family::Triton);
         let least = match idle.is_flagged() {
@@ -40,55 +44,58 @@ impl<'a> Seen<'a> {
             // If there is little idle time, only causes that matter to the run.
             false => thresholds.idle_code_percent,
         };
-        let is_large = |seen: &Seen| {
-            let is_reportable = idle.is_flagged() || seen.cause != IdleCause::Unknown;
+        let is_large = |observed: &Observed| {
+            let is_reportable = idle.is_flagged() || observed.cause != IdleCause::Unknown;
             // If findings about code cover most of it, the rest only deserves a finding if it is large by itself.
-            let least = match seen.taken.ns > seen.left_ns() {
+            let least = match observed.taken.ns > observed.left_ns() {
                 true => thresholds.idle_code_percent,
                 false => least,
             };
-            is_reportable && idle.percent(seen.left_ns()) >= least
+            is_reportable && idle.percent(observed.left_ns()) >= least
         };
         let causes = idle.by_time().into_iter();
         // The analysis of kernel tuning covers its idle time, too.
         let causes = causes.filter(|(cause, _)| *cause != IdleCause::Tuning);
-        let causes = causes.map(|(cause, gaps)| Seen {
+        let causes = causes.map(|(cause, gaps)| Observed {
             idle,
             cause,
             gaps,
             is_compiled,
-            taken: CodeSeen::taken(code, idle, cause),
+            taken: ObservedCode::taken(code, idle, cause),
             code_with_findings: code
                 .iter()
-                .flat_map(CodeSeen::rows)
+                .flat_map(ObservedCode::rows)
                 .map(|row| row.event)
                 .collect(),
             severity: Severity::Low,
         });
-        let (others, mut sure): (Vec<Seen>, Vec<Seen>) =
-            causes.partition(|seen| !seen.cause.can_be_saved());
-        sure.arrange_by_key(|seen| std::cmp::Reverse(seen.left_ns()));
+        let (others, mut sure): (Vec<Observed>, Vec<Observed>) =
+            causes.partition(|observed| !observed.cause.can_be_saved());
+        sure.arrange_by_key(|observed| std::cmp::Reverse(observed.left_ns()));
         let whole = idle.severity_of(idle.savable_percent());
-        let most_of_code = code.iter().map(CodeSeen::ns).max();
-        for (rank, seen) in sure.iter_mut().enumerate() {
-            seen.severity = match rank {
-                0 if Some(seen.left_ns()) >= most_of_code => whole,
-                _ if seen.is_least_distance() => Severity::Low,
-                _ => idle.severity_of(idle.percent(seen.left_ns())),
+        let most_of_code = code.iter().map(ObservedCode::ns).max();
+        for (rank, observed) in sure.iter_mut().enumerate() {
+            observed.severity = match rank {
+                0 if Some(observed.left_ns()) >= most_of_code => whole,
+                _ if observed.is_least_distance() => Severity::Low,
+                _ => idle.severity_of(idle.percent(observed.left_ns())),
             };
         }
-        let most = sure.first().map(Seen::left_ns);
-        if let Some(first) = code.first_mut().filter(|seen| Some(seen.ns()) > most) {
+        let most = sure.first().map(Observed::left_ns);
+        if let Some(first) = code
+            .first_mut()
+            .filter(|observed| Some(observed.ns()) > most)
+        {
             first.severity = whole;
         }
         let has_main = idle.is_flagged()
             && code.is_empty()
             && idle.savable_percent() > thresholds.idle_flag_percent;
         let sure = sure.into_iter().enumerate();
-        let sure = sure.filter(|(rank, seen)| (*rank == 0 && has_main) || is_large(seen));
+        let sure = sure.filter(|(rank, observed)| (*rank == 0 && has_main) || is_large(observed));
         let others = others.into_iter();
-        sure.map(|(_, seen)| seen)
-            .chain(others.filter(|seen| idle.is_flagged() && is_large(seen)))
+        sure.map(|(_, observed)| observed)
+            .chain(others.filter(|observed| idle.is_flagged() && is_large(observed)))
             .collect()
     }
 

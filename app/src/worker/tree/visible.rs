@@ -30,7 +30,7 @@ impl Part {
             hides,
             ..Part::default()
         };
-        self.stack = stack(&Shown { calls, part: self });
+        self.stack = stack(&Visible { calls, part: self });
         self.fold();
     }
 
@@ -110,10 +110,13 @@ impl Part {
             .map(|row| row.node)
             .collect();
         let mut hidden = std::mem::take(&mut self.hidden);
-        let shown = Shown { calls, part: self };
+        let visible = Visible { calls, part: self };
         let above = std::iter::once(self.base()).chain(open.into_iter().map(Some));
-        let of_each =
-            above.map(|above| *hidden.entry(above).or_insert_with(|| shown.n_hidden(above)));
+        let of_each = above.map(|above| {
+            *hidden
+                .entry(above)
+                .or_insert_with(|| visible.n_hidden(above))
+        });
         let n_hidden = of_each.sum();
         self.hidden = hidden;
         n_hidden
@@ -125,12 +128,12 @@ impl Part {
 }
 
 /// The calls of a part.
-pub(super) struct Shown<'a> {
+pub(super) struct Visible<'a> {
     pub(super) calls: &'a Calls<'a>,
     pub(super) part: &'a Part,
 }
 
-impl Shown<'_> {
+impl Visible<'_> {
     fn is_shown(&self, item: Item) -> bool {
         !self.part.hides || self.part.anyway.contains(&item) || self.calls.has_work(item)
     }
@@ -152,7 +155,7 @@ impl Shown<'_> {
     }
 }
 
-impl Branches for Shown<'_> {
+impl Branches for Visible<'_> {
     fn below(&self, above: Option<Item>) -> Vec<Item> {
         let above = above.or(self.part.base());
         let mut below = match above {
@@ -189,19 +192,19 @@ impl Branches for Shown<'_> {
 
 /// The calls around everything shown, down to the first one that has several children, stands for several modules, or
 /// has GPU activity of its own.
-fn stack(shown: &Shown) -> Vec<Item> {
+fn stack(visible: &Visible) -> Vec<Item> {
     let below = |above: Option<Item>| {
         let mut below = match above {
-            Some(above) => shown.calls.children(above),
-            None => shown.calls.roots(),
+            Some(above) => visible.calls.children(above),
+            None => visible.calls.roots(),
         };
-        below.retain(|item| shown.is_shown(*item));
+        below.retain(|item| visible.is_shown(*item));
         below
     };
     let mut stack = Vec::new();
     let mut siblings = below(None);
     while let [only] = *siblings {
-        if shown.calls.instances(only).is_some() {
+        if visible.calls.instances(only).is_some() {
             break;
         }
         siblings = below(Some(only));
@@ -209,7 +212,7 @@ fn stack(shown: &Shown) -> Vec<Item> {
             // Nothing branches.
             return Vec::new();
         }
-        if siblings.len() != 1 || shown.calls.figures(only).own.n_work > 0 {
+        if siblings.len() != 1 || visible.calls.figures(only).own.n_work > 0 {
             break;
         }
         stack.push(only);

@@ -2,8 +2,8 @@
 
 use super::{GEMM, MS, found};
 use crate::job::Analysis;
+use crate::job::cards::JobCard;
 use crate::job::findings::find;
-use crate::job::shown::JobCard;
 use crate::job::testing::TestJob;
 
 /// Eight ranks, four steps: the same ten calls take `work_ms` on each rank, then all meet in an all-reduce.
@@ -54,7 +54,7 @@ fn slow_ranks_behind_a_slower_one_are_worth_something_with_it() {
         panic!("{slow:#?}");
     };
     assert_eq!(
-        (&card.ranks[..], card.worth_ns),
+        (&card.ranks[..], card.saving_ns),
         (&[2, 4, 6][..], Some(80 * MS))
     );
     assert!(
@@ -114,7 +114,7 @@ fn of_slow_host(job: TestJob) -> JobCard {
 #[test]
 fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
     let card = of_slow_host(of_eight([20, 20, 20, 20, 20, 20, 30, 30]));
-    assert_eq!(card.worth_ns, Some(40 * MS));
+    assert_eq!(card.saving_ns, Some(40 * MS));
     assert_eq!(
         card.reasoning,
         ["On all of them the same kernels take longer than elsewhere, up to 1.50×."]

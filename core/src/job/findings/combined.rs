@@ -1,32 +1,32 @@
 //! Ranks with the same kind of cause that hide each other: if one of them is fixed, the others wait for the next.
 //! Fixing all of them together saves more than the sum of fixing each alone.
 
-use super::Seen;
+use super::Context;
 use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, slow_work, times};
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
+use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Why};
 use crate::job::replay::Gain;
-use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// Up to this many ranks are checked one by one for whether they count: each check replays the job.
-const MOST_ASKED: usize = 32;
+const MOST_CHECKED: usize = 32;
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 64;
 
 /// Ranks that save more if fixed together.
 #[derive(Debug, Default)]
-pub(super) struct Together<'a> {
+pub(super) struct Combined<'a> {
     pub(super) causes: Vec<&'a Cause>,
     /// In the given steps.
-    pub(super) worth_ns: i64,
+    pub(super) saving_ns: i64,
     pub(super) steps: Vec<usize>,
 }
 
-impl Together<'_> {
+impl Combined<'_> {
     /// Indices into the ranks of the job, sorted.
     pub(super) fn ranks(&self) -> Vec<usize> {
         let mut ranks: Vec<usize> = self.causes.iter().map(|cause| cause.rank).collect();
@@ -40,43 +40,53 @@ impl Together<'_> {
 }
 
 /// Ranks that hide each other because their kernels are slower.
-pub(super) fn slow<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
+pub(super) fn slow<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
     let is_slow = |cause: &&Cause| match cause.why {
-        Why::SlowerKernels { slower_ns, .. } => seen.large(slower_ns, &cause.steps).is_some(),
+        Why::SlowerKernels { slower_ns, .. } => context.large(slower_ns, &cause.steps).is_some(),
         _ => false,
     };
-    let causes = seen.analysis.causes.iter().filter(|_| seen.job.has_gpu());
-    find(seen, causes.filter(is_slow).collect())
+    let causes = context
+        .analysis
+        .causes
+        .iter()
+        .filter(|_| context.job.has_gpu());
+    find(context, causes.filter(is_slow).collect())
 }
 
 /// Ranks that hide each other because they launch late.
-pub(super) fn late<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
+pub(super) fn late<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
     let is_late = |cause: &&Cause| match cause.why {
-        Why::HostLate { late_ns, .. } => seen.large(late_ns, &cause.steps).is_some(),
+        Why::HostLate { late_ns, .. } => context.large(late_ns, &cause.steps).is_some(),
         _ => false,
     };
-    find(seen, seen.analysis.causes.iter().filter(is_late).collect())
+    find(
+        context,
+        context.analysis.causes.iter().filter(is_late).collect(),
+    )
 }
 
 /// Ranks that hide each other because they have more work.
-pub(super) fn more<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
+pub(super) fn more<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
     let has_more = |cause: &&Cause| match cause.why {
-        Why::MoreWork { more_ns, .. } => seen.large(more_ns, &cause.steps).is_some(),
+        Why::MoreWork { more_ns, .. } => context.large(more_ns, &cause.steps).is_some(),
         _ => false,
     };
-    find(seen, seen.analysis.causes.iter().filter(has_more).collect())
+    find(
+        context,
+        context.analysis.causes.iter().filter(has_more).collect(),
+    )
 }
 
-fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>> {
+fn find<'a>(context: &Context<'a>, mut causes: Vec<&'a Cause>) -> Option<Combined<'a>> {
     let gain = |causes: &[&Cause]| {
         let changes: Vec<WhatIf> = causes.iter().filter_map(|cause| cause.change()).collect();
-        seen.analysis.gain_of_all(seen.job, &changes)
+        context.analysis.gain_of_all(context.job, &changes)
     };
     if causes.len() < 2 {
         return None;
     }
     let mut all = gain(&causes)?;
-    if causes.len() <= MOST_ASKED {
+    if causes.len() <= MOST_CHECKED {
         // A rank counts if the others save less without it; otherwise something else delays it.
         let counts = |at: usize| {
             let mut others = causes.clone();
@@ -90,7 +100,7 @@ fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>>
                 total_ns: of_steps.iter().sum(),
                 of_steps,
             };
-            Some(!seen.gains(&own).1.is_empty())
+            Some(!context.gains(&own).1.is_empty())
         };
         let counting = (0..causes.len()).filter(|at| counts(*at) == Some(true));
         let counting: Vec<&Cause> = counting.filter_map(|at| causes.get(at).copied()).collect();
@@ -100,51 +110,51 @@ fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>>
         causes = counting;
         all = gain(&causes)?;
     }
-    let (worth_ns, steps) = seen.gains(&all);
+    let (saving_ns, steps) = context.gains(&all);
     let savings = causes.iter().filter_map(|cause| {
-        let ns = cause.worth_ns?;
-        seen.large(ns, &cause.steps).map(|_| ns)
+        let ns = cause.saving_ns?;
+        context.large(ns, &cause.steps).map(|_| ns)
     });
     let alone_ns = savings.fold(0, i64::saturating_add);
-    seen.large(worth_ns.saturating_sub(alone_ns), &steps)?;
-    Some(Together {
+    context.large(saving_ns.saturating_sub(alone_ns), &steps)?;
+    Some(Combined {
         causes,
-        worth_ns,
+        saving_ns,
         steps,
     })
 }
 
 /// Ranks that hide each other, unless they are exactly the ranks of a host that has its own card.
 fn hide_each_other<'a, 'b>(
-    seen: &'b Seen,
-    of: &'b Option<Together<'a>>,
-) -> Option<&'b Together<'a>> {
+    context: &'b Context,
+    of: &'b Option<Combined<'a>>,
+) -> Option<&'b Combined<'a>> {
     of.as_ref().filter(|of| {
         let ranks = of.ranks();
-        seen.slow_hosts.iter().all(|host| host.ranks != ranks)
+        context.slow_hosts.iter().all(|host| host.ranks != ranks)
     })
 }
 
 /// A sentence about the host of the ranks, if they are all ranks of one host.
-fn of_one_host(seen: &Seen, ranks: &[usize]) -> Option<String> {
-    let host = |at: &usize| seen.job.ranks.get(*at).map(|rank| rank.host);
+fn of_one_host(context: &Context, ranks: &[usize]) -> Option<String> {
+    let host = |at: &usize| context.job.ranks.get(*at).map(|rank| rank.host);
     let first = ranks.first().and_then(host)?;
-    let n_of_host = seen.job.ranks.iter().filter(|rank| rank.host == first);
+    let n_of_host = context.job.ranks.iter().filter(|rank| rank.host == first);
     let are_all =
         n_of_host.count() == ranks.len() && ranks.iter().all(|at| host(at) == Some(first));
-    let name = seen
+    let name = context
         .job
         .hosts
         .get(first)
-        .filter(|_| seen.job.are_hosts_named && seen.job.hosts.len() > 1)?;
+        .filter(|_| context.job.are_hosts_named && context.job.hosts.len() > 1)?;
     are_all.then(|| format!("They are all ranks of {name}: look at this node first."))
 }
 
 /// A sentence about why the ranks have to be fixed together, and about the one to start with.
-fn only_together(seen: &Seen, of: &Together) -> String {
+fn only_together(context: &Context, of: &Combined) -> String {
     let saves = of.causes.iter().filter_map(|cause| {
-        let (ns, _) = seen.large(cause.worth_ns?, &cause.steps)?;
-        Some((ns, std::cmp::Reverse(seen.number(cause.rank))))
+        let (ns, _) = context.large(cause.saving_ns?, &cause.steps)?;
+        Some((ns, std::cmp::Reverse(context.number(cause.rank))))
     });
     match saves.max() {
         None => "Each of them hides the others: fixing only one saves almost nothing.".to_owned(),
@@ -156,25 +166,32 @@ fn only_together(seen: &Seen, of: &Together) -> String {
 }
 
 /// What each of the ranks is about, and what fixing it alone saves.
-fn each(seen: &Seen, of: &Together) -> ShownTable {
+fn each(context: &Context, of: &Combined) -> ShownTable {
     let mut causes = of.causes.clone();
-    causes.arrange_by_key(|cause| (std::cmp::Reverse(cause.worth_ns), seen.number(cause.rank)));
+    causes.arrange_by_key(|cause| {
+        (
+            std::cmp::Reverse(cause.saving_ns),
+            context.number(cause.rank),
+        )
+    });
     let table = Table::of(
         "each_rank",
         "These ranks",
         causes.into_iter().take(MOST_ROWS),
         &[
             ("rank", "Rank", &|cause| {
-                Value::Count(u64::from(seen.number(cause.rank)))
+                Value::Count(u64::from(context.number(cause.rank)))
             }),
             ("cause", "Cause", &|cause| {
-                Value::Text(cause.why.brief(seen.job))
+                Value::Text(cause.why.brief(context.job))
             }),
             ("steps", "In", &|cause| {
-                Value::Text(seen.steps(&cause.steps))
+                Value::Text(context.steps(&cause.steps))
             }),
             ("alone", "Saves alone, a step", &|cause| {
-                let saves = cause.worth_ns.and_then(|ns| seen.large(ns, &cause.steps));
+                let saves = cause
+                    .saving_ns
+                    .and_then(|ns| context.large(ns, &cause.steps));
                 saves.map_or(Value::Empty, |(ns, _)| Value::Ns(ns))
             }),
         ],
@@ -193,8 +210,8 @@ fn slowest(causes: &[&Cause]) -> Option<usize> {
 }
 
 /// Several slow ranks that hide each other, with what fixing all of them saves.
-pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
-    card(seen, &seen.slow_together, |slow, named| {
+pub(super) fn slow_card(context: &Context) -> Vec<JobCard> {
+    card(context, &context.slow_together, |slow, named| {
         let most = times(most_times(&slow.causes));
         JobCard {
             title: format!("{named}: the same kernels take up to {most}"),
@@ -202,15 +219,15 @@ pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
                 "{named} take up to {most} as long as other ranks for the same kernels, and the others wait for them."
             ),
             action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
-            tables: slowest(&slow.causes).map(|rank| slow_work(seen, rank)).into_iter().collect(),
+            tables: slowest(&slow.causes).map(|rank| slow_work(context, rank)).into_iter().collect(),
             ..JobCard::default()
         }
     })
 }
 
 /// Several ranks that launch late and hide each other.
-pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
-    card(seen, &seen.late_together, |late, named| {
+pub(super) fn late_card(context: &Context) -> Vec<JobCard> {
+    card(context, &context.late_together, |late, named| {
         let by = late_by(&late.causes);
         let is_loading = by.as_deref() == Some(LOADING);
         let meanwhile = by
@@ -231,8 +248,8 @@ pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
 }
 
 /// Several ranks that have more work and hide each other.
-pub(super) fn more_card(seen: &Seen) -> Vec<JobCard> {
-    card(seen, &seen.more_together, |_, named| JobCard {
+pub(super) fn more_card(context: &Context) -> Vec<JobCard> {
+    card(context, &context.more_together, |_, named| JobCard {
         title: format!("{named} have more work than others"),
         issue: format!(
             "{named} compute more than other ranks of their stages, and the others wait for them."
@@ -244,23 +261,25 @@ pub(super) fn more_card(seen: &Seen) -> Vec<JobCard> {
 
 /// Builds the card from what `say` says about the ranks, and adds what they have in common.
 fn card(
-    seen: &Seen,
-    together: &Option<Together>,
-    say: impl Fn(&Together, &str) -> JobCard,
+    context: &Context,
+    together: &Option<Combined>,
+    say: impl Fn(&Combined, &str) -> JobCard,
 ) -> Vec<JobCard> {
-    let card = hide_each_other(seen, together).and_then(|together| {
-        let (named, ranks) = seen.ranks(&together.ranks());
+    let card = hide_each_other(context, together).and_then(|together| {
+        let (named, ranks) = context.ranks(&together.ranks());
         let said = say(together, &format::capitalized(&named));
         let card = JobCard {
-            issue: format!("{} {}", said.issue, only_together(seen, together)),
-            reasoning: of_one_host(seen, &together.ranks()).into_iter().collect(),
+            issue: format!("{} {}", said.issue, only_together(context, together)),
+            reasoning: of_one_host(context, &together.ranks())
+                .into_iter()
+                .collect(),
             ranks,
-            tables: std::iter::once(each(seen, together))
+            tables: std::iter::once(each(context, together))
                 .chain(said.tables)
                 .collect(),
             ..said
         };
-        seen.worth(card, Some(together.worth_ns), &together.steps)
+        context.with_saving(card, Some(together.saving_ns), &together.steps)
     });
     card.into_iter().collect()
 }

@@ -8,7 +8,7 @@ use super::walk::Found;
 
 /// The rows of `runs` that were created by this version with these options.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct StoredFiles {
     /// By path: size, time and status of each row.
     places: HashMap<String, Vec<Row>>,
     /// Sizes of files whose content has rows.
@@ -53,10 +53,10 @@ pub(super) const COLUMNS: [&str; 9] = [
     "tags",
 ];
 
-impl Known {
+impl StoredFiles {
     /// Built from a store's table `runs`. With `retries`, failed runs count as unknown.
-    pub(super) fn new(runs: &Table, options_hash: &str, retries: bool) -> Known {
-        let mut known = Known::default();
+    pub(super) fn new(runs: &Table, options_hash: &str, retries: bool) -> StoredFiles {
+        let mut known = StoredFiles::default();
         let text = |name: &str, at: usize| runs.strs(name).get(at).and_then(Option::as_deref);
         let number = |name: &str, at: usize| runs.i64s(name).get(at).copied().flatten();
         let bytes = |at: usize| number("file_bytes", at).and_then(|n| u64::try_from(n).ok());

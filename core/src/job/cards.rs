@@ -50,9 +50,9 @@ pub struct JobCard {
     /// What the data shows, and what it cannot show.
     pub reasoning: Vec<String>,
     /// The saving: "33.1 ms a step (15.6 %)"; empty where unknown.
-    pub worth: String,
+    pub savings: String,
     /// The same in nanoseconds over all steps.
-    pub worth_ns: Option<i64>,
+    pub saving_ns: Option<i64>,
     /// The ranks that it is about, by number.
     pub ranks: Vec<u32>,
     /// The step that shows it best, as an index into the steps of the job.

@@ -23,7 +23,7 @@ pub const BLOCK_END: &str = "</script>\n";
 /// The report is inserted before the first occurrence of this in the page.
 pub const PLACE: &str = "</main>";
 
-/// The view to open: `app/src/page/browser/enclosed.rs` reads it.
+/// The view to open: `app/src/page/browser/embedded.rs` reads it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// The part of the page's URL after `#`: view, GPU, time range, thresholds, saved ranges with their notes.

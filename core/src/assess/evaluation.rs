@@ -1,6 +1,6 @@
 //! Evaluates operations on a GPU: their roofline, and how close the calls get to it.
 
-use super::rates::{mean_rate, roof_share};
+use super::rates::{mean_rate, roofline_percent};
 use super::{ReportOptions, Timelines};
 use crate::base::interval::sum;
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
@@ -8,19 +8,19 @@ use crate::hardware::{Basis, Precision};
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel, matrix_of};
 use crate::profile::Profile;
 use crate::profile::copies;
-use crate::profile::held::held_ns;
 use crate::profile::kernels::GpuWork;
+use crate::profile::off_critical_path::off_critical_path_ns;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
 use crate::trace::Category;
 
 /// The evaluation of an [`Operation`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Judged {
+pub struct Evaluation {
     /// FLOPs and bytes of one call; `None` without a model.
     pub work: Option<Work>,
     /// Its roofline; `None` if no GPU is chosen, or bytes are unknown.
-    pub roof: Option<Roofline>,
+    pub roofline: Option<Roofline>,
     /// How close all calls together get to the roofline: weighted by time.
     pub achieved: Option<Achieved>,
     /// Faster than the GPU can be: shown as such and never ranked.
@@ -42,11 +42,11 @@ pub struct Judged {
     /// alone.
     pub most_ns: i64,
     /// The part of its kernel time that the run does not wait for, because the next launch is late.
-    pub held_ns: i64,
+    pub off_critical_path_ns: i64,
 }
 
-impl Judged {
-    fn new(profile: &Profile, operation: &Operation, options: &ReportOptions) -> Judged {
+impl Evaluation {
+    fn new(profile: &Profile, operation: &Operation, options: &ReportOptions) -> Evaluation {
         let built_in = || operation.known().map(|known| known.work);
         let own = options.perf_models.as_ref().and_then(|models| {
             models.work_of(&profile.trace, &operation.name(profile), operation.key.args)
@@ -55,15 +55,15 @@ impl Judged {
         let work = own.unwrap_or_else(built_in);
         let work = work.map(|work| on_its_units(profile, operation, options, work));
         let mean = |amount| mean_rate(&operation.times_us, amount);
-        let roof = work
+        let roofline = work
             .zip(options.gpu.as_deref())
             .and_then(|(work, gpu)| roofline(&work, gpu, options.basis));
-        let share = |us| roof_share(&operation.times_us, us);
-        let achieved = roof.and_then(|roof| {
+        let share = |us| roofline_percent(&operation.times_us, us);
+        let achieved = roofline.and_then(|roofline| {
             Some(Achieved {
-                percent_of_roofline: share(roof.time_us)?,
-                compute_percent: roof.compute_us.and_then(share),
-                bandwidth_percent: share(roof.memory_us)?,
+                percent_of_roofline: share(roofline.time_us)?,
+                compute_percent: roofline.compute_us.and_then(share),
+                bandwidth_percent: share(roofline.memory_us)?,
             })
         });
         let is_cached = || {
@@ -72,13 +72,13 @@ impl Judged {
         };
         let reads_less = is_cached()
             && achieved.is_some_and(|achieved: Achieved| achieved.bandwidth_percent > 100.0);
-        let (roof, achieved) = match reads_less {
+        let (roofline, achieved) = match reads_less {
             true => (None, None),
-            false => (roof, achieved),
+            false => (roofline, achieved),
         };
-        Judged {
+        Evaluation {
             work,
-            roof,
+            roofline,
             achieved,
             reads_less,
             is_anomaly: achieved.is_some_and(|achieved| {
@@ -89,7 +89,7 @@ impl Judged {
             tflops_per_s: mean(work.map(|work| work.flops)),
             run_ns: operation.kernel_ns,
             most_ns: operation.kernel_ns,
-            held_ns: 0,
+            off_critical_path_ns: 0,
         }
     }
 }
@@ -146,39 +146,40 @@ fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
     work.next().is_some_and(is_copy) && work.all(is_copy)
 }
 
-/// The result of [`held_ns`], which does not depend on the GPU.
-struct HeldNs(Vec<i64>);
+/// The result of [`off_critical_path_ns`], which does not depend on the GPU.
+struct OffCriticalPathNs(Vec<i64>);
 
 /// [`Shares::of_computation`] for each operation, which does not depend on the GPU either.
 struct ComputingNs(Vec<i64>);
 
 /// Evaluates all operations of a profile, in their order.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     profile: &Profile,
     options: &ReportOptions,
     timelines: &Timelines,
-) -> Vec<Judged> {
+) -> Vec<Evaluation> {
     let operations = || profile.operations().iter();
-    let mut judged: Vec<Judged> = operations()
-        .map(|operation| Judged::new(profile, operation, options))
+    let mut evaluations: Vec<Evaluation> = operations()
+        .map(|operation| Evaluation::new(profile, operation, options))
         .collect();
-    let held = profile.once(|| HeldNs(held_ns(profile, &timelines.gaps)));
-    for (judged, held_ns) in judged.iter_mut().zip(&held.0) {
-        judged.held_ns = *held_ns;
+    let off_critical_path =
+        profile.once(|| OffCriticalPathNs(off_critical_path_ns(profile, &timelines.gaps)));
+    for (evaluation, off_critical_path_ns) in evaluations.iter_mut().zip(&off_critical_path.0) {
+        evaluation.off_critical_path_ns = *off_critical_path_ns;
     }
     if timelines.overlaps {
         let shares = Shares::of_run(profile);
         let shares = shares.operations_ns.iter();
-        for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {
-            judged.run_ns = operation.kernel_ns.min(*share_ns);
-            judged.most_ns = judged.run_ns;
+        for ((operation, evaluation), share_ns) in operations().zip(&mut evaluations).zip(shares) {
+            evaluation.run_ns = operation.kernel_ns.min(*share_ns);
+            evaluation.most_ns = evaluation.run_ns;
         }
         // If there are several GPUs, one waits for another: a shift on one GPU moves both.
         if timelines.gpus.len() < 2 && transfers_are_hidden(timelines) {
-            may_slide(profile, &mut judged);
+            may_slide(profile, &mut evaluations);
         }
     }
-    judged
+    evaluations
 }
 
 /// Communication and copies count as hidden if at most this part of them is exposed.
@@ -196,12 +197,12 @@ fn transfers_are_hidden(timelines: &Timelines) -> bool {
 
 /// Also counts computation that overlaps with communication and copies, because these may overlap with other kernels
 /// instead.
-fn may_slide(profile: &Profile, judged: &mut [Judged]) {
+fn may_slide(profile: &Profile, evaluations: &mut [Evaluation]) {
     let computing = profile.once(|| ComputingNs(Shares::of_computation(profile).operations_ns));
-    let operations = profile.operations().iter().zip(judged.iter_mut());
-    for ((operation, judged), share_ns) in operations.zip(&computing.0) {
+    let operations = profile.operations().iter().zip(evaluations.iter_mut());
+    for ((operation, evaluation), share_ns) in operations.zip(&computing.0) {
         if operation.family.computes() {
-            judged.most_ns = judged.run_ns.max(operation.kernel_ns.min(*share_ns));
+            evaluation.most_ns = evaluation.run_ns.max(operation.kernel_ns.min(*share_ns));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Roofline results over all operations: which basis applies to how much of the time, and which operations are
 //! implausible.
 
-use crate::assess::Judged;
+use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::hardware::Basis;
@@ -27,15 +27,15 @@ pub struct Anomaly {
 /// The implausible operations, longest first.
 pub(super) fn anomalies<'a>(
     profile: &Profile,
-    judged: impl Iterator<Item = (usize, &'a Operation, &'a Judged)>,
+    evaluations: impl Iterator<Item = (usize, &'a Operation, &'a Evaluation)>,
 ) -> Vec<Anomaly> {
-    let impossible = judged.filter(|(.., judged)| judged.is_anomaly);
+    let impossible = evaluations.filter(|(.., evaluation)| evaluation.is_anomaly);
     impossible
-        .filter_map(|(at, operation, judged)| {
+        .filter_map(|(at, operation, evaluation)| {
             Some(Anomaly {
                 operation: at,
                 name: operation.short_name(profile).to_owned(),
-                percent_of_roofline: judged.achieved?.percent_of_roofline,
+                percent_of_roofline: evaluation.achieved?.percent_of_roofline,
             })
         })
         .collect()
@@ -91,17 +91,20 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
 
 /// A caution if some efficiencies are relative to a peak and others to an achievable rate.
 pub(super) fn mixed_basis<'a>(
-    judged: impl Iterator<Item = (usize, &'a Operation, &'a Judged)>,
+    evaluations: impl Iterator<Item = (usize, &'a Operation, &'a Evaluation)>,
 ) -> Option<String> {
     let (mut achievable_ns, mut all_ns) = (0_i64, 0_i64);
     let (mut n_achievable, mut n_all) = (0, 0);
-    for (_, operation, judged) in judged {
-        let Some(roof) = judged.roof.filter(|_| judged.achieved.is_some()) else {
+    for (_, operation, evaluation) in evaluations {
+        let Some(roofline) = evaluation
+            .roofline
+            .filter(|_| evaluation.achieved.is_some())
+        else {
             continue;
         };
         all_ns = all_ns.saturating_add(operation.kernel_ns);
         n_all += 1;
-        if roof.basis == Basis::Achievable {
+        if roofline.basis == Basis::Achievable {
             achievable_ns = achievable_ns.saturating_add(operation.kernel_ns);
             n_achievable += 1;
         }

@@ -13,8 +13,8 @@ fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
         digest.identity.coordinates = Coordinates::of(name);
         digest
     });
-    let world = World::new(digests.collect());
-    let ranks = world.windows.iter().flat_map(|window| &window.ranks);
+    let job_files = JobFiles::new(digests.collect());
+    let ranks = job_files.windows.iter().flat_map(|window| &window.ranks);
     let mut ranks: Vec<(u32, RankFrom)> = ranks
         .map(|rank| (rank.number, rank.digest.identity.rank_from))
         .collect();
@@ -38,9 +38,9 @@ fn a_rank_alone_is_enough() {
     job.step(1, 0, 100);
     let mut digests = job.digests();
     digests[1].identity.world_size = None;
-    let world = World::new(digests);
-    assert_eq!(world.set_apart, []);
-    assert_eq!(world.windows[0].ranks.len(), 2);
+    let job_files = JobFiles::new(digests);
+    assert_eq!(job_files.excluded, []);
+    assert_eq!(job_files.windows[0].ranks.len(), 2);
 }
 
 #[test]
@@ -58,10 +58,13 @@ fn the_same_recording_counts_once() {
         digest.file.name = format!("copy of {}", digest.file.name);
         digest
     });
-    let world = World::new(digests().into_iter().chain(copies).collect());
-    let apart = world.set_apart.iter().map(|apart| apart.file.name.as_str());
-    assert_eq!(apart.collect::<Vec<_>>(), ["rank0.json", "rank1.json"]);
-    assert_eq!(world.windows[0].ranks.len(), 2);
+    let job_files = JobFiles::new(digests().into_iter().chain(copies).collect());
+    let excluded = job_files
+        .excluded
+        .iter()
+        .map(|excluded| excluded.file.name.as_str());
+    assert_eq!(excluded.collect::<Vec<_>>(), ["rank0.json", "rank1.json"]);
+    assert_eq!(job_files.windows[0].ranks.len(), 2);
 }
 
 /// Three ranks of a group that start at a given time, in a step with a given number.
@@ -83,17 +86,17 @@ fn called(mut digest: Digest, name: &str) -> Digest {
     digest
 }
 
-/// What is set apart, and the ranks of each window.
-fn apart_and_windows(digests: Vec<Digest>) -> (Vec<(String, Why)>, Vec<Vec<u32>>) {
-    let world = World::new(digests);
-    let apart = world.set_apart.into_iter();
-    let windows = world.windows.iter().map(|window| {
+/// What is excluded, and the ranks of each window.
+fn excluded_and_windows(digests: Vec<Digest>) -> (Vec<(String, ExclusionReason)>, Vec<Vec<u32>>) {
+    let job_files = JobFiles::new(digests);
+    let excluded = job_files.excluded.into_iter();
+    let windows = job_files.windows.iter().map(|window| {
         let mut ranks: Vec<u32> = window.ranks.iter().map(|rank| rank.number).collect();
         ranks.arrange();
         ranks
     });
-    let apart = apart.map(|apart| (apart.file.name, apart.why));
-    (apart.collect(), windows.collect())
+    let excluded = excluded.map(|excluded| (excluded.file.name, excluded.why));
+    (excluded.collect(), windows.collect())
 }
 
 /// Ranks 0, 1 and 2 are in one group; a file of rank 1 says that it was in one with rank 0 only.
@@ -102,11 +105,11 @@ fn a_stale_file_sets_none_of_the_others_apart() {
     for (start_ns, step) in [(0, 1), (-HOUR_NS, 1), (-HOUR_NS, 9)] {
         let stale = called(run(step, start_ns, &[0, 1]).remove(1), "a stale file.json");
         let all = run(1, 0, &[0, 1, 2]).into_iter().chain([stale]);
-        let why = Why::OtherGroups("1".to_owned());
-        let apart = vec![("a stale file.json".to_owned(), why)];
+        let why = ExclusionReason::OtherGroups("1".to_owned());
+        let excluded = vec![("a stale file.json".to_owned(), why)];
         assert_eq!(
-            apart_and_windows(all.collect()),
-            (apart, vec![vec![0, 1, 2]])
+            excluded_and_windows(all.collect()),
+            (excluded, vec![vec![0, 1, 2]])
         );
     }
 }
@@ -115,10 +118,10 @@ fn a_stale_file_sets_none_of_the_others_apart() {
 fn the_same_steps_at_another_time_are_another_run() {
     let other = called(run(1, -HOUR_NS, &[0, 1, 2]).remove(1), "old.json");
     let all = run(1, 0, &[0, 1, 2]).into_iter().chain([other]);
-    let apart = vec![("old.json".to_owned(), Why::OtherRun)];
+    let excluded = vec![("old.json".to_owned(), ExclusionReason::OtherRun)];
     assert_eq!(
-        apart_and_windows(all.collect()),
-        (apart, vec![vec![0, 1, 2]])
+        excluded_and_windows(all.collect()),
+        (excluded, vec![vec![0, 1, 2]])
     );
 }
 
@@ -132,7 +135,7 @@ fn a_rank_without_steps_takes_its_window_from_none_of_the_others() {
     }
     let all = run(2, 0, &[0, 1, 2]).into_iter().chain(older);
     let both = vec![vec![0, 1, 2], vec![0, 1, 2]];
-    assert_eq!(apart_and_windows(all.collect()), (vec![], both));
+    assert_eq!(excluded_and_windows(all.collect()), (vec![], both));
 }
 
 #[test]
@@ -140,11 +143,11 @@ fn of_two_files_of_a_rank_the_one_with_more_in_it_counts() {
     let mut cut = called(run(1, 0, &[0, 1, 2]).remove(1), "a cut file.json");
     cut.collectives.clear();
     let all = run(1, 0, &[0, 1, 2]).into_iter().chain([cut]);
-    let why = Why::SameRank(1, "rank1.json".to_owned());
-    let apart = vec![("a cut file.json".to_owned(), why)];
+    let why = ExclusionReason::SameRank(1, "rank1.json".to_owned());
+    let excluded = vec![("a cut file.json".to_owned(), why)];
     assert_eq!(
-        apart_and_windows(all.collect()),
-        (apart, vec![vec![0, 1, 2]])
+        excluded_and_windows(all.collect()),
+        (excluded, vec![vec![0, 1, 2]])
     );
 }
 
@@ -158,7 +161,7 @@ fn collectives_give_the_rank_where_metadata_do_not() {
         digest.collectives[0].position = Some(position);
     }
     let from = |of: &Rank| of.digest.identity.rank_from == RankFrom::Collectives;
-    let world = World::new(digests.clone());
-    assert!(world.windows[0].ranks.iter().all(from));
-    assert_eq!(apart_and_windows(digests), (vec![], vec![vec![0, 1, 2]]));
+    let job_files = JobFiles::new(digests.clone());
+    assert!(job_files.windows[0].ranks.iter().all(from));
+    assert_eq!(excluded_and_windows(digests), (vec![], vec![vec![0, 1, 2]]));
 }

@@ -217,7 +217,7 @@ pub(super) fn run(
 #[cfg(test)]
 mod tests {
     use super::super::finding::{Impact, Priority};
-    use super::super::samples::{Calls, found, only, patterns, says_no};
+    use super::super::samples::{Calls, assert_contains_none, found, only, patterns};
     use super::*;
 
     /// A graph launched by a compiled function, whose arguments are those of the whole function.
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!((finding.impact, &finding.replay), (None, &None));
         // The shape of a step's tokens is not the shape of any kernel.
         for row in &finding.tables[0].rows {
-            says_no(&row[2].text(), &["2048"]);
+            assert_contains_none(&row[2].text(), &["2048"]);
         }
         for key in ["triton", "gemm"] {
             assert_eq!(patterns(&calls.outcome(key)), [""; 0], "{key}");

@@ -23,7 +23,7 @@ pub(super) fn most(facts: &Facts) -> Option<i64> {
 }
 
 /// A sentence about it.
-pub(super) fn said(facts: &Facts) -> Option<String> {
+pub(super) fn sentence(facts: &Facts) -> Option<String> {
     let beyond_ns = most(facts)?;
     let all_ns = facts.of_one_gpu(facts.collectives.time_ns);
     Some(format!(
