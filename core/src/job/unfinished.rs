@@ -142,7 +142,7 @@ fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
         let rows = of.rows(&job.ranks);
         rows.map(|(_, own)| own.span.length()).min().unwrap_or(0)
     };
-    let last = of_group().last()?;
+    let last = of_group().next_back()?;
     let is_in = |rank: usize| last.members.iter().any(|member| member.rank == rank);
     let absent: Vec<usize> = group
         .members

@@ -26,7 +26,7 @@ fn path(context: &Context, path: Path) -> String {
     match names.len() {
         0 => String::new(),
         n if n > 2 && u32::try_from(n) == Ok(context.job.world_size) => format!("all {n} ranks"),
-        ..=MOST_LISTED => format!("ranks {}", format::listed(&names)),
+        n if n <= MOST_LISTED => format!("ranks {}", format::listed(&names)),
         n => {
             let group = context.job.groups.get(path.group);
             group.map_or_else(String::new, |group| {
