@@ -58,7 +58,7 @@ fn of(context: &Context, stuck: &Stuck) -> Option<JobCard> {
     Some(JobCard {
         title: format!("{} {what}: the job hangs", format::capitalized(&named)),
         issue: format!(
-            "{} {verb} in the {} of `{}`{number}{step} for {} and more, until the recording ends, because {because}.",
+            "{} {verb} in the {} of `{}`{number}{step} for at least {}, until the recording ends, because {because}.",
             format::capitalized(&waiting),
             stuck.called,
             group.label(),

@@ -51,7 +51,7 @@ fn a_rank_that_does_not_call_what_the_others_wait_in_is_named() {
     );
     assert_eq!(
         cards[0].issue,
-        "Ranks 0, 1 and 3 wait in the all-reduce of 4.19 MB of `default_pg 0`, number 4 of the group, in step 2, for 500 ms and more, until the recording ends, because rank 2 does not call it."
+        "Ranks 0, 1 and 3 wait in the all-reduce of 4.19 MB of `default_pg 0`, number 4 of the group, in step 2, for at least 500 ms, until the recording ends, because rank 2 does not call it."
     );
 }
 
