@@ -3,7 +3,7 @@
 //! remedy is the same for all.
 
 use super::compute::cause_of;
-use super::{run_time, slow_calls};
+use super::run_time;
 use crate::assess::waterfall::Cause;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
@@ -146,16 +146,9 @@ pub(crate) fn recomputation() -> [String; 3] {
 }
 
 const CALLS_DIFFER: Rule<Row> = Rule {
-    key: "calls_differ",
     when: "calls take far longer than the median of the same operation, which nothing else is found of",
-    title: "Some calls take far longer than others",
     issue: "{subject}: {time}{at}.",
-    model: slow_calls::advice!("warm up before recording"),
-    kernel: "nothing to tune: other calls of the same kernel are faster.",
-    words: |group| slow_calls::words(group.input, &group.rows),
-    saves: Saves::Steps(&[Cause::Spread]),
-    has_reproducer: false,
-    ..Rule::BASE
+    ..Rule::CALLS_DIFFER
 };
 
 /// What an analysis finds about calls that differ, for operations without any other finding.

@@ -1,5 +1,6 @@
 //! What to do about slow calls of an operation, by when they occur.
 
+use crate::assess::waterfall::Cause;
 use crate::findings::prelude::*;
 use crate::profile::measured::MeasuredOperations;
 use crate::profile::slow_calls::SlowCalls;
@@ -19,6 +20,20 @@ macro_rules! advice {
     };
 }
 pub(super) use advice;
+
+impl<S: Subject> Rule<S> {
+    /// Calls that take longer than the median of their operation. For struct update syntax.
+    pub(super) const CALLS_DIFFER: Rule<S> = Rule {
+        key: "calls_differ",
+        title: "Some calls take far longer than others",
+        model: advice!("warm up before recording"),
+        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        words: |group| words(group.input, &group.rows),
+        saves: Saves::Steps(&[Cause::Spread]),
+        has_reproducer: false,
+        ..Rule::BASE
+    };
+}
 
 /// The words for the slow calls of some operations, decided by the longest operation.
 pub(super) fn words(input: &Input, rows: &[&Row]) -> Words {

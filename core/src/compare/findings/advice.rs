@@ -58,7 +58,7 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: "The fused kernel of the reference never writes the scores to memory: use or write one on the target.",
     },
     Advice {
-        when: "the target computes experts in several operations, the reference in fewer",
+        when: "the target computes expert GEMMs in several operations, the reference in fewer",
         applies: |_, op| {
             op.is_group()
                 && op.family == Family::Moe

@@ -13,7 +13,6 @@ use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
 use crate::findings::prelude::*;
-use crate::findings::slow_calls;
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{
     AttentionKernel, head_dimension, is_flash_2, pads_head_dimension, splits_keys,
@@ -207,17 +206,11 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "calls_differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, observed| matches!(observed.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some attention calls take far longer than others{backward}",
         issue: "{subject}: {time}{at}{usual}.",
-        model: slow_calls::advice!("warm up before recording"),
-        kernel: "nothing to tune: other calls of the same kernel are faster.",
-        words: |group| slow_calls::words(group.input, &group.rows),
-        saves: Saves::Steps(&[Cause::Spread]),
-        has_reproducer: false,
-        ..Rule::BASE
+        ..Rule::CALLS_DIFFER
     },
     Rule {
         key: "short_sequences",

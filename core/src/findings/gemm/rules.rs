@@ -12,7 +12,6 @@ use crate::findings::narrower::{
     instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_types, width, won_by_16_bit,
 };
 use crate::findings::prelude::*;
-use crate::findings::slow_calls;
 use crate::hardware::roofline::Bound;
 use crate::names::HelperKind;
 use crate::names::gemm::packed_bits;
@@ -43,17 +42,10 @@ impl Subject for Observed<'static> {
 
 pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
-        key: "calls_differ",
         class: "calls differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, observed| matches!(observed.cause, Some(Cause::WarmUp | Cause::Spread)),
-        title: "Some calls take far longer than others",
-        model: slow_calls::advice!("warm up before recording"),
-        kernel: "nothing to tune: other calls of the same kernel are faster.",
-        words: |group| slow_calls::words(group.input, &group.rows),
-        saves: Saves::Steps(&[Cause::Spread]),
-        has_reproducer: false,
-        ..Rule::BASE
+        ..Rule::CALLS_DIFFER
     },
     Rule {
         key: "gemm_per_expert",
@@ -386,7 +378,7 @@ const PER_EXPERT: Rule<Observed> = Rule {
     title: "One GEMM after the other for each expert",
     issue: "{calls} of GEMMs multiply the tokens of one expert each, one after the other: {time}{at}.",
     model: "sort the tokens by expert once, and multiply all of them in one grouped GEMM for each projection (`torch._grouped_mm`) or with a fused MoE kernel; that also removes most launches, and the waits for the number of tokens of each expert.",
-    kernel: "a grouped GEMM computes all experts in one launch: tune its tiles for these numbers of tokens.",
+    kernel: "a grouped GEMM computes the GEMMs of all experts in one launch: tune its tiles for these numbers of tokens.",
     notes: &[
         "Tokens are gathered by an index before these GEMMs and their results scattered after them, several times in each layer.",
         "The estimate is the time of the GEMMs beyond their roofline. Idle time between their launches has findings of its own.",
