@@ -165,6 +165,14 @@ pub fn write(
     }
 }
 
+/// Writes a text from `x` on, unless it would end beyond `right`: a cut number reads as another one.
+pub fn write_whole(brush: &CanvasRenderingContext2d, text: &str, x: f64, right: f64, y: f64) {
+    let wide = brush.measure_text(text).map_or(0.0, |text| text.width());
+    if x + wide <= right {
+        let _ = brush.fill_text(text, x, y);
+    }
+}
+
 /// Sizes and clears a canvas and returns its drawing context; the sizes are in CSS pixels.
 pub fn brush(
     canvas: &HtmlCanvasElement,

@@ -8,7 +8,7 @@ use leptos::html::{Canvas, Div};
 use web_sys::HtmlCanvasElement;
 
 use super::scene::{Grid, LEVELS, Row, Scale, rows, token, value};
-use crate::page::components::canvas::{Palette, Stage, brush, letter_px, probes, text_px};
+use crate::page::components::canvas::{Palette, Stage, brush, letter_px, probes, text_px, write_whole};
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::page::url::toggle;
@@ -422,7 +422,6 @@ fn paint(
     let every = (needed / grid.step_px.max(0.1)).ceil().max(1.0) as usize;
     for (at, step) in steps.iter().enumerate().step_by(every) {
         let (left, _) = grid.corner(0, at);
-        let room = grid.step_px * every as f64;
-        let _ = brush.fill_text_with_max_width(step, left, grid.height_px() + AXIS_PX - 5.0, room);
+        write_whole(&brush, step, left, width, grid.height_px() + AXIS_PX - 5.0);
     }
 }

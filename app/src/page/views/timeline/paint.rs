@@ -6,7 +6,7 @@ use super::layout::{COUNTER_PX, Layout, ROW_PX};
 use super::scene::Scene;
 use super::tracks::Kept;
 use super::window::{Window, tick_label, ticks};
-use crate::page::components::canvas::{Palette, letter_px, write};
+use crate::page::components::canvas::{Palette, letter_px, write, write_whole};
 use crate::protocol::{LaneLine, SpanCard, TraceSide};
 
 pub(super) const RULER_PX: f64 = 26.0;
@@ -328,7 +328,8 @@ impl Frame<'_> {
             brush.set_fill_style_str(&self.palette.line);
             brush.fill_rect(x, RULER_PX - 8.0, 1.0, 8.0);
             brush.set_fill_style_str(&self.palette.ink);
-            let _ = brush.fill_text(&tick_label(tick, step), x + 4.0, RULER_PX - 8.0);
+            let label = tick_label(tick, step);
+            write_whole(brush, &label, x + 4.0, self.width, RULER_PX - 8.0);
         }
         self.dim(brush, self.analyzed, (0.0, RULER_PX));
         self.kept(brush, RULER_PX);

@@ -5,7 +5,7 @@ use dormer_core::job::strip::StepStrip;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::scene::{Cell, Kind, Stretch, part};
-use crate::page::components::canvas::{Palette, brush, letter_px, text_px, write};
+use crate::page::components::canvas::{Palette, brush, letter_px, text_px, write, write_whole};
 use crate::page::prelude::*;
 
 /// Height of the time axis below the lanes.
@@ -59,15 +59,12 @@ impl Picture<'_> {
 
     fn axis(&self, brush: &CanvasRenderingContext2d) {
         let stretch = self.stretch;
-        let floor = stretch.height_px();
+        let (floor, right) = (stretch.height_px(), stretch.gutter_px + stretch.width_px);
         for (x, ns) in stretch.ticks() {
             brush.set_fill_style_str(&self.palette.line);
             brush.fill_rect(x, 0.0, 1.0, floor + 4.0);
             brush.set_fill_style_str(&self.palette.ink);
-            let room = stretch.gutter_px + stretch.width_px - x;
-            if room > 60.0 {
-                let _ = brush.fill_text(&format::time_ns(ns), x + 3.0, floor + AXIS_PX - 6.0);
-            }
+            write_whole(brush, &format::time_ns(ns), x + 3.0, right, floor + AXIS_PX - 6.0);
         }
     }
 
