@@ -41,7 +41,7 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
         page.click(&format!("{DETAILS} .op-details-ways [data-to=roofline]"))
             .await;
         page.wait_hash("#/roofline").await;
-        page.find("#roof .ring.chosen").await;
+        page.find("#roofline-chart .ring.chosen").await;
         wait_for_subject(page, &name).await;
         page.click("#close-op-details").await;
         page.wait_for(GONE).await;

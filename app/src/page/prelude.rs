@@ -16,13 +16,13 @@ pub use super::components::sheet_table::SheetTable;
 pub use super::components::table_column::{
     TableColumn, Width, category_cell, gauge_cell, share_cell, text_cell,
 };
+pub use super::components::text::{
+    GUESS, ViewLink, category_legend, cut_name, each, pairs, prose, selection, with_units,
+};
 pub use super::components::thresholds::thresholds_button;
 pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search};
 pub use super::components::virtual_rows::{VirtualRow, VirtualRows};
 pub use super::components::virtual_table::{Line, RowAct, VirtualTable, sort_heading};
-pub use super::components::words::{
-    GUESS, ViewLink, category_legend, cut_name, each, pairs, prose, selection, with_units,
-};
 pub use super::engine::Engine;
 pub use super::state::AppState;
 pub use super::url::{DetailsOf, Focus};

@@ -17,7 +17,7 @@ use crate::page::components::palette::palette;
 use crate::page::components::recent::recent_dialog;
 use crate::page::components::sender_question::sender_question;
 use crate::page::components::thresholds::thresholds_panel;
-use crate::page::components::versus::{adding, fetching, open_error, versus};
+use crate::page::components::trace_bars::{adding, comparison_bar, fetching, open_error};
 use crate::page::fleet::VIEW as FLEET;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, VIEW as JOB};
@@ -96,7 +96,7 @@ pub fn app() -> impl IntoView {
             {fetching()}
             {adding()}
             {open_error()}
-            {versus()}
+            {comparison_bar()}
             {window_bar()}
             {carried_bar()}
             {linked_trace_bar()}

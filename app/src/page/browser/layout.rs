@@ -119,10 +119,10 @@ fn measured_mono_letter() -> Option<f64> {
     let family = style.get_property_value("--mono").ok()?;
     let canvas = document().create_element("canvas").ok()?;
     let canvas: web_sys::HtmlCanvasElement = canvas.dyn_into().ok()?;
-    let brush = canvas.get_context("2d").ok()??;
-    let brush: web_sys::CanvasRenderingContext2d = brush.dyn_into().ok()?;
-    brush.set_font(&format!("{SIZE_PX}px {family}"));
-    Some(brush.measure_text("0").ok()?.width() / SIZE_PX)
+    let context = canvas.get_context("2d").ok()??;
+    let context: web_sys::CanvasRenderingContext2d = context.dyn_into().ok()?;
+    context.set_font(&format!("{SIZE_PX}px {family}"));
+    Some(context.measure_text("0").ok()?.width() / SIZE_PX)
 }
 
 /// Scrolls an element into view, as little as needed.

@@ -10,7 +10,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, PerformanceEntry, RequestCache, RequestInit, Response};
 
 use super::files::{call, later};
-use super::kept::file_of;
+use super::stored_traces::file_of;
 use super::{document, policy, window};
 use crate::protocol::wire::{error_text, is_request, message, part};
 
@@ -42,7 +42,7 @@ pub struct FrontPage {
 }
 
 /// Whether this browser can keep a copy of this page.
-pub fn can_be_kept() -> bool {
+pub fn can_be_stored() -> bool {
     let has = |name: &str, of: &JsValue| !part(of, name).is_falsy();
     let is_secure = has("isSecureContext", &window());
     let is_served = policy().contains("worker-src 'self'");
@@ -92,13 +92,13 @@ fn workers() -> JsValue {
 }
 
 /// The build that is kept.
-pub async fn kept_build() -> Option<String> {
+pub async fn stored_build() -> Option<String> {
     build_of(&text_of(&kept(folder()).await?).await?)
 }
 
 /// The kept response for a URL.
 async fn kept(url: String) -> Option<Response> {
-    if !can_be_kept() {
+    if !can_be_stored() {
         return None;
     }
     // Only an existing cache is opened: opening creates it.
@@ -155,7 +155,7 @@ pub(super) async fn fetched(url: &str, cache: RequestCache) -> Result<Response, 
 
 /// Keeps the build of a front page in place of the previous one; `on_progress` receives the number of files fetched.
 /// On failure, the previous copy stays as it is.
-pub async fn keep_build(front: FrontPage, on_progress: impl Fn(usize)) -> Result<(), String> {
+pub async fn store_build(front: FrontPage, on_progress: impl Fn(usize)) -> Result<(), String> {
     let FrontPage {
         build,
         text,
@@ -165,7 +165,7 @@ pub async fn keep_build(front: FrontPage, on_progress: impl Fn(usize)) -> Result
     let cache = later(&caches(), "open", &[name]).await?;
     let stored = store(&cache, &build, &text, on_progress).await;
     if let Err(why) = stored {
-        if kept_build().await.is_none() {
+        if stored_build().await.is_none() {
             let _ = later(&caches(), "delete", &[cache_name().into()]).await;
         }
         return Err(why);
@@ -259,7 +259,7 @@ async fn expect_build(name: &str, response: &Response, build: &str) -> Result<()
 }
 
 /// Deletes the copy. The page keeps running until it is reloaded, then from the server.
-pub async fn forget_build() -> Result<(), String> {
+pub async fn delete_build() -> Result<(), String> {
     later(&caches(), "delete", &[cache_name().into()]).await?;
     let registration = later(&workers(), "getRegistration", &[folder().into()]).await?;
     if part(&registration, "scope").as_string() == Some(folder()) {

@@ -103,7 +103,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
         }
     };
     let kept = move || {
-        state.own_gpu_is_kept.get().then(|| {
+        state.own_gpu_is_stored.get().then(|| {
             view! {
                 <p class="kept">
                     <span>"This GPU is kept on this computer."</span>
@@ -149,7 +149,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                 <p class="soft fine">"Leave unknown or unsupported fields empty."</p>
                 <p id="gpu-error" class="wrong" role="alert">{move || error.get()}</p>
                 <footer role="presentation">
-                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || state.own_gpu_is_kept.get()/>"Keep on this computer"</label>
+                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || state.own_gpu_is_stored.get()/>"Keep on this computer"</label>
                     <span class="grow"></span>
                     <button type="button" on:click=move |_| close()>"Cancel"</button>
                     <button type="submit" id="gpu-use" class="main">"Use this GPU"</button>

@@ -132,7 +132,7 @@ pub fn window_bar() -> impl IntoView {
                 })
             };
             view! {
-                <section class="versus" aria-label="Analyzed time range">
+                <section class="trace-bar" aria-label="Analyzed time range">
                     <p id="window">{only} <b>{window.name}</b> {format!(" ({})", window.length)}</p>
                     <span class="grow"></span>
                     {button(window.steps, "all-steps", "Show the steps")}
@@ -151,7 +151,7 @@ pub fn carried_bar() -> impl IntoView {
         let carried = state.carried.get();
         (is_open.get() && !carried.is_empty()).then(|| {
             view! {
-                <section class="versus" aria-label="Kept choices" data-testid="carried">
+                <section class="trace-bar" aria-label="Kept choices" data-testid="carried">
                     <p role="status">{format!("Kept from the previous trace: {}.", carried.join(", "))}</p>
                     <span class="grow"></span>
                     <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>
@@ -168,7 +168,7 @@ pub fn linked_trace_bar() -> impl IntoView {
     move || {
         let wanted = state.linked_trace.get()?;
         Some(view! {
-            <section class="versus" aria-label="The trace of this link" data-testid="wanted">
+            <section class="trace-bar" aria-label="The trace of this link" data-testid="wanted">
                 <p role="status">"This link belongs to " <b>{wanted}</b> ", which is not open. Choose or drop that file to go to the linked place."</p>
                 <span class="grow"></span>
                 <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>

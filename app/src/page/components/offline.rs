@@ -16,7 +16,7 @@ pub const SITES: &str = "Sites that open traces here";
 /// Looks up the kept copy when the page is opened.
 pub fn look_for_copy(state: AppState) {
     wasm_bindgen_futures::spawn_local(async move {
-        let kept = browser::kept_build().await;
+        let kept = browser::stored_build().await;
         if let Some(build) = &kept {
             browser::offer_as_app(build);
         }
@@ -50,13 +50,13 @@ pub fn offline_line() -> impl IntoView {
     let state = expect_context::<AppState>();
     let says = move || match state.offline.with(|copy| copy.kept.is_some()) {
         true => "Kept for offline use",
-        false if browser::can_be_kept() => KEEP,
+        false if browser::can_be_stored() => KEEP,
         false => SITES,
     };
     let has_sites = move || state.trusted_sites.with(|sites| !sites.is_empty());
     let open = move |_| state.offline_dialog.set(true);
     move || {
-        (browser::can_be_kept() || has_sites()).then(|| {
+        (browser::can_be_stored() || has_sites()).then(|| {
             view! {
                 <p class="offline-line">
                     <button type="button" class="ghost" id="offline-line" aria-haspopup="dialog" on:click=open>{says}</button>
@@ -122,7 +122,7 @@ fn copy() -> impl IntoView {
     view! {
         <section aria-labelledby="offline-copy">
             <h3 id="offline-copy">"Offline use"</h3>
-            {move || match (browser::can_be_kept(), is_kept.get()) {
+            {move || match (browser::can_be_stored(), is_kept.get()) {
                 (false, _) => view! {
                     <p>{prose(no_copy().to_owned())}</p>
                 }.into_any(),
@@ -218,7 +218,7 @@ fn keep(state: AppState, is_this_build: bool) {
             let message = format!("{} kept so far\u{2026}", format::counted(n as u64, "file"));
             state.offline.update(|copy| copy.message = message);
         };
-        browser::keep_build(front, show_progress).await?;
+        browser::store_build(front, show_progress).await?;
         let message = match build == browser::build() {
             true => "Kept.",
             false => "Kept. Reload the page to use it.",
@@ -249,7 +249,7 @@ fn look_for_newer(state: AppState) {
 
 fn forget(state: AppState) {
     work(state, "Forgetting\u{2026}", async move {
-        browser::forget_build().await?;
+        browser::delete_build().await?;
         Ok(OfflineCopy {
             message: "The copy is forgotten.".to_owned(),
             ..OfflineCopy::default()

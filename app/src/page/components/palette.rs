@@ -375,7 +375,7 @@ fn actions(state: AppState) -> Vec<Entry> {
     let has_window = state
         .overview
         .with(|overview| is_open && overview.window.is_some());
-    let can_be_kept = browser::can_be_kept();
+    let can_be_stored = browser::can_be_stored();
     let copy = state.offline.get();
     let (is_kept, has_newer) = (copy.kept.is_some(), copy.newer.is_some());
     let rows = [
@@ -396,7 +396,7 @@ fn actions(state: AppState) -> Vec<Entry> {
             "Back to the runs",
             Act::Go("#/runs".to_owned()),
         ),
-        (can_be_kept && !is_kept, KEEP, Act::Offline),
+        (can_be_stored && !is_kept, KEEP, Act::Offline),
         (
             is_kept && !has_newer,
             "Offline copy: look for a newer one\u{2026}",

@@ -2,7 +2,7 @@
 
 use leptos::html::Dialog;
 
-use crate::page::browser::KeptTrace;
+use crate::page::browser::StoredTrace;
 use crate::page::prelude::*;
 
 /// A button that opens the dialog about kept traces.
@@ -18,7 +18,7 @@ pub fn recent_button() -> impl IntoView {
             on:click=move |_| state.recent_dialog.set(true)
         >
             "Recent traces"
-            <Show when=move || state.keeps_traces.get()>
+            <Show when=move || state.stores_traces.get()>
                 <span class="badge">"kept"</span>
             </Show>
         </button>
@@ -37,7 +37,7 @@ pub fn recent_dialog() -> impl IntoView {
                 {dialog_header("recent-title", "Recent traces", close)}
                 {keep_switch()}
                 {recent_list()}
-                <Show when=move || state.kept_traces.with(Vec::is_empty)>
+                <Show when=move || state.stored_traces.with(Vec::is_empty)>
                     <p class="soft fine">"No trace is kept."</p>
                 </Show>
             </div>
@@ -52,20 +52,20 @@ fn keep_switch() -> impl IntoView {
     let engine = expect_context::<Engine>();
     let turn = move |event| {
         let on = event_target_checked(&event);
-        state.keep_traces(on);
+        state.store_traces(on);
         if on {
-            engine.keep_open_files();
+            engine.store_open_files();
         }
     };
     view! {
         <label class="keep-traces">
-            <input type="checkbox" id="keep-traces" prop:checked=move || state.keeps_traces.get() on:change=turn/>
+            <input type="checkbox" id="keep-traces" prop:checked=move || state.stores_traces.get() on:change=turn/>
             <span>
                 "Keep on this computer"
                 <span class="fine">"The traces you open are copied into this browser\u{2019}s private storage, so that a reload or a link opens the same place. Nothing leaves this computer."</span>
             </span>
         </label>
-        <p class="fine" role="status" data-testid="keep-error">{move || state.keep_error.get()}</p>
+        <p class="fine" role="status" data-testid="keep-error">{move || state.store_error.get()}</p>
     }
 }
 
@@ -76,19 +76,19 @@ pub fn recent_list() -> impl IntoView {
     let forget = move |names: Vec<String>| {
         wasm_bindgen_futures::spawn_local(async move {
             for name in names {
-                browser::forget_trace(&name).await;
+                browser::delete_trace(&name).await;
             }
-            engine.look_for_kept().await;
+            engine.list_stored().await;
         });
     };
-    let line = move |kept: KeptTrace| {
+    let line = move |kept: StoredTrace| {
         let (name, again) = (kept.name.clone(), kept.name.clone());
         let forget_label = format!("Forget {name}");
         view! {
             <li>
                 <button type="button" class="ghost name mono" data-kept=name.clone() on:click=move |_| {
                     state.recent_dialog.set(false);
-                    engine.open_kept(name.clone(), false);
+                    engine.open_stored(name.clone(), false);
                 }>{kept.name.clone()}</button>
                 <span class="soft">{format::bytes(kept.bytes as u64)}</span>
                 <button type="button" class="small" aria-label=forget_label on:click=move |_| forget(vec![again.clone()])>"Forget"</button>
@@ -97,21 +97,21 @@ pub fn recent_list() -> impl IntoView {
     };
     let total = move || {
         let bytes: f64 = state
-            .kept_traces
+            .stored_traces
             .with(|kept| kept.iter().map(|one| one.bytes).sum());
         format::bytes(bytes as u64)
     };
     let forget_all = move |_| {
-        let kept = state.kept_traces.get_untracked();
+        let kept = state.stored_traces.get_untracked();
         forget(kept.into_iter().map(|one| one.name).collect());
     };
     view! {
-        <Show when=move || state.kept_traces.with(|kept| !kept.is_empty())>
+        <Show when=move || state.stored_traces.with(|kept| !kept.is_empty())>
             <section class="recent" aria-label="Traces kept on this computer" data-testid="recent">
                 <p class="fine">"Kept on this computer, " {total} " "
                     <button type="button" class="small" id="forget-all" on:click=forget_all>"Forget all"</button>
                 </p>
-                <ul>{move || each(state.kept_traces.get(), line)}</ul>
+                <ul>{move || each(state.stored_traces.get(), line)}</ul>
             </section>
         </Show>
     }

@@ -164,7 +164,7 @@ impl VirtualTable {
             match n_fixed {
                 None => format!("sheet {}", self.class),
                 Some(0) => format!("sheet laid {}", self.class),
-                Some(n_fixed) => format!("sheet laid held held-{n_fixed} {}", self.class),
+                Some(n_fixed) => format!("sheet laid pinned pinned-{n_fixed} {}", self.class),
             }
         };
         let column = move |(at, width): (usize, &'static str)| {

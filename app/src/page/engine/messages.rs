@@ -104,12 +104,12 @@ impl Engine {
         });
         self.show(opened);
         // A page with both embedded opens at its sender's place.
-        let is_sent = state.was_sent && state.loads.get_untracked() == 1;
+        let is_sent = state.has_embedded && state.loads.get_untracked() == 1;
         if has_reference && !is_sent && !self.shows_timelines_of_ranks() {
             self.go_to_comparison();
         }
-        if state.keeps_traces.get_untracked() {
-            self.keep_open_files();
+        if state.stores_traces.get_untracked() {
+            self.store_open_files();
         }
     }
 

@@ -10,12 +10,12 @@ mod fetching;
 mod files;
 mod fleet;
 mod job;
-mod keeping;
 mod messages;
 mod previous;
 mod ranks;
 mod reference;
 mod senders;
+mod stored_traces;
 mod workers;
 
 use std::collections::HashMap;
@@ -177,7 +177,7 @@ impl Engine {
         let of_link = state.place.with_untracked(|place| place.file.clone());
         let is_other = match state.loads.get_untracked() {
             // The place of a page with embedded traces refers to those.
-            0 => !state.was_sent && link.is_none() && !of_link.is_empty() && of_link != name,
+            0 => !state.has_embedded && link.is_none() && !of_link.is_empty() && of_link != name,
             _ => true,
         };
         if is_other && !is_again {

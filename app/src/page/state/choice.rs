@@ -4,7 +4,7 @@ use dormer_core::base::format;
 use leptos::prelude::*;
 
 use super::AppState;
-use super::kept::keep_own_gpu;
+use super::storage::store_own_gpu;
 use crate::protocol::{Choice, OWN};
 
 /// The user's own GPU.
@@ -56,8 +56,8 @@ impl AppState {
     /// Uses the user's own specs, or drops them; keeps them in the browser only if the user wants that.
     pub fn set_own_gpu(self, own: Option<OwnGpu>, keep: bool) {
         let kept = own.as_ref().filter(|_| keep);
-        keep_own_gpu(kept);
-        self.own_gpu_is_kept.set(kept.is_some());
+        store_own_gpu(kept);
+        self.own_gpu_is_stored.set(kept.is_some());
         let name = own.as_ref().map(|own| format!("{OWN}{}", own.name));
         self.own_gpu.set(own);
         self.go(|place| {

@@ -69,14 +69,14 @@ fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
         })
     };
     view! {
-        <p class="lead-line" data-testid="roof-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
+        <p class="lead-line" data-testid="roofline-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
         {legend(families, only)}
         <section class="card chart">
             {roofline_chart(chart, only, selected, move |row| state.look_at(|focus| focus.row = row))}
         </section>
-        <div class="fine asides" data-testid="roof-asides">
+        <div class="fine asides" data-testid="roofline-asides">
             <p>"Mark area is GPU time; the smallest marks are enlarged."</p>
-            <p class="roof-key">{roof}</p>
+            <p class="roofline-key">{roof}</p>
             {sentences}
         </div>
         <h2>"As a table"</h2>

@@ -118,9 +118,9 @@ pub fn roofline_chart(
     };
     view! {
         <div
-            class="roof"
+            class="plot"
             node_ref=frame
-            id="roof"
+            id="roofline-chart"
             tabindex="0"
             role="group"
             aria-roledescription="chart"

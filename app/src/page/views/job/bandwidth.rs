@@ -241,7 +241,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
     };
     view! {
         <div
-            class="roof"
+            class="plot"
             node_ref=frame
             id="bandwidth"
             tabindex="0"
@@ -291,7 +291,7 @@ fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
     let right = drawing.width - RIGHT;
     let links = each(drawing.links.iter(), |(y, x, class, name)| {
         view! {
-            <path class="eaves" d=format!("M{LEFT} {y:.1}L{right:.1} {y:.1}")></path>
+            <path class="roofline-line" d=format!("M{LEFT} {y:.1}L{right:.1} {y:.1}")></path>
             <text class=*class x=*x y=y - 6.0>{name.clone()}</text>
         }
     });

@@ -8,7 +8,9 @@ use leptos::html::{Canvas, Div};
 use web_sys::HtmlCanvasElement;
 
 use super::scene::{Grid, LEVELS, Row, Scale, rows, token, value};
-use crate::page::components::canvas::{Palette, Stage, brush, letter_px, probes, text_px, write_whole};
+use crate::page::components::canvas::{
+    CanvasState, Palette, context_of, letter_px, probes, text_px, write_whole,
+};
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::page::url::toggle;
@@ -29,7 +31,7 @@ pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
         job.with_value(|job| read(job.opened.overview.measures.get(measure.get())?))
     };
     let n_steps = job.with_value(|job| job.opened.overview.steps.len());
-    let stage = Stage::default();
+    let stage = CanvasState::default();
     let frame = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(frame, move |width, _| stage.resize(width, 0.0));
@@ -382,7 +384,7 @@ fn paint(
     width: f64,
 ) {
     let text_px = text_px();
-    let Some(brush) = brush(canvas, width, grid.height_px() + AXIS_PX, text_px) else {
+    let Some(context) = context_of(canvas, width, grid.height_px() + AXIS_PX, text_px) else {
         return;
     };
     let scale = Scale::new(measure);
@@ -397,19 +399,19 @@ fn paint(
             let color = color.and_then(|(scale, number)| palette.blocks.get(scale.level(number)));
             if let Some((color, _)) = color {
                 let (left, top) = grid.corner(at, step);
-                brush.set_fill_style_str(color);
-                brush.fill_rect(left, top, wide.max(0.5), high.max(0.5));
+                context.set_fill_style_str(color);
+                context.fill_rect(left, top, wide.max(0.5), high.max(0.5));
             }
         }
     }
-    brush.set_fill_style_str(&palette.ink);
+    context.set_fill_style_str(&palette.ink);
     let mut written_to = 0.0;
     for (at, row) in rows.iter().enumerate() {
         let (_, top) = grid.corner(at, 0);
         let y = (top + grid.row_px / 2.0 + text_px / 3.0).max(text_px);
         // Labels that do not fit are left to the table.
         if y - text_px >= written_to {
-            let _ = brush.fill_text_with_max_width(&row.label(), 0.0, y, grid.gutter_px - 6.0);
+            let _ = context.fill_text_with_max_width(&row.label(), 0.0, y, grid.gutter_px - 6.0);
             written_to = y + 0.2 * text_px;
         }
     }
@@ -418,10 +420,16 @@ fn paint(
         .map(|step| step.chars().count())
         .max()
         .unwrap_or(0);
-    let needed = (longest as f64 + 1.0) * letter_px(&brush);
+    let needed = (longest as f64 + 1.0) * letter_px(&context);
     let every = (needed / grid.step_px.max(0.1)).ceil().max(1.0) as usize;
     for (at, step) in steps.iter().enumerate().step_by(every) {
         let (left, _) = grid.corner(0, at);
-        write_whole(&brush, step, left, width, grid.height_px() + AXIS_PX - 5.0);
+        write_whole(
+            &context,
+            step,
+            left,
+            width,
+            grid.height_px() + AXIS_PX - 5.0,
+        );
     }
 }

@@ -11,7 +11,7 @@ use dormer_core::job::strip::{MOST_LANES, StepStrip};
 use leptos::html::{Canvas, Div};
 
 use super::read_of;
-use crate::page::components::canvas::{Stage, probes, text_px};
+use crate::page::components::canvas::{CanvasState, probes, text_px};
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::protocol::StepRequest;
@@ -118,7 +118,7 @@ impl PartialEq for ReceivedStep {
 fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<ReceivedStep>, step: Memo<usize>) -> AnyView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let stage = Stage::default();
+    let stage = CanvasState::default();
     let frame = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(frame, move |width, _| stage.resize(width, 0.0));

@@ -18,9 +18,9 @@ use super::layout::Layout;
 use super::paint::{Frame, RULER_PX};
 use super::scene::Scene;
 use super::window::Window;
-use crate::page::components::canvas::{Stage, brush, text_px};
+use crate::page::components::canvas::{CanvasState, context_of, text_px};
 use crate::page::prelude::*;
-use crate::page::state::Stage as FileStage;
+use crate::page::state::Stage;
 use crate::page::views::timeline::tracks::{Kept, Tracks};
 use crate::protocol::{
     Align, DrawQuery, FoundEvents, RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline,
@@ -44,7 +44,7 @@ pub struct Model {
     pub(super) steps: Memo<Vec<StepLine>>,
     pub(super) layout: Memo<Layout>,
     window: RwSignal<Window>,
-    pub(super) stage: Stage,
+    pub(super) stage: CanvasState,
     /// The requested vertical scroll position.
     pub(super) wanted_top: RwSignal<Option<f64>>,
     scene: RwSignal<Scene>,
@@ -84,7 +84,7 @@ impl Model {
             engine,
             outline,
             arrived: RwSignal::new(false),
-            has_reference: Memo::new(move |_| state.reference.with(FileStage::is_open)),
+            has_reference: Memo::new(move |_| state.reference.with(Stage::is_open)),
             below: state.of_place(|place| place.focus.below),
             steps: Memo::new(move |_| state.of_opened(|opened| opened.steps.clone())),
             layout: Memo::new(move |_| {
@@ -94,7 +94,7 @@ impl Model {
                 })
             }),
             window: RwSignal::new(Window::default()),
-            stage: Stage::default(),
+            stage: CanvasState::default(),
             wanted_top: RwSignal::new(None),
             scene: RwSignal::new(Scene::default()),
             is_asking: StoredValue::new(false),
@@ -307,11 +307,11 @@ impl Model {
                 below.map(|below| (below.side, below.window)).collect()
             },
         };
-        if let Some(brush) = brush(canvas, width, height, text_px) {
-            frame.paint(&brush);
+        if let Some(context) = context_of(canvas, width, height, text_px) {
+            frame.paint(&context);
         }
-        if let Some(brush) = brush(ruler, width, RULER_PX, text_px) {
-            frame.paint_ruler(&brush);
+        if let Some(context) = context_of(ruler, width, RULER_PX, text_px) {
+            frame.paint_ruler(&context);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::paint::{Frame, ROW_PX};
 use super::scene::{Scene, Way};
-use crate::page::components::canvas::{Stage, text_px};
+use crate::page::components::canvas::{CanvasState, text_px};
 use crate::page::prelude::*;
 use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
@@ -23,7 +23,7 @@ pub(super) struct Model {
     pub(super) scene: RwSignal<Scene>,
     /// Counts the queries: an answer to an older one is ignored.
     last_request: StoredValue<u32>,
-    pub(super) stage: Stage,
+    pub(super) stage: CanvasState,
     pub(super) hovered: RwSignal<Option<(usize, f64, f64)>>,
     pub(super) focused: RwSignal<Option<usize>>,
 }
@@ -38,7 +38,7 @@ impl Model {
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             last_request: StoredValue::new(0),
-            stage: Stage::default(),
+            stage: CanvasState::default(),
             hovered: RwSignal::new(None),
             focused: RwSignal::new(None),
         };

@@ -3,11 +3,11 @@
 
 use super::gpu_picker::gpu_options;
 use crate::page::prelude::*;
-use crate::page::state::{Coming, Stage};
+use crate::page::state::{LoadingFile, Stage};
 use crate::protocol::{Progress, ReferenceOpened, Rejected};
 
 /// Which trace is which; nothing if there is only one.
-pub fn versus() -> impl IntoView {
+pub fn comparison_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
     let kind = Memo::new(move |_| state.reference.with(std::mem::discriminant));
@@ -31,7 +31,7 @@ pub fn versus() -> impl IntoView {
             Stage::Open(_) => pair().into_any(),
         };
         Some(
-            view! { <section class="versus" aria-label="Comparison" data-testid="versus">{inside}</section> },
+            view! { <section class="trace-bar" aria-label="Comparison" data-testid="comparison-bar">{inside}</section> },
         )
     }
 }
@@ -85,19 +85,19 @@ fn reading_bar(
 pub fn adding() -> impl IntoView {
     let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
     let cancel = move || engine.cancel_adding();
-    coming(state.adding, "adding", "File being added", cancel)
+    loading_bar(state.adding, "adding", "File being added", cancel)
 }
 
 /// Files that are being fetched while something is open; nothing while there are none.
 pub fn fetching() -> impl IntoView {
     let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
     let cancel = move || engine.stop_fetching();
-    coming(state.fetching, "fetching", "File being fetched", cancel)
+    loading_bar(state.fetching, "fetching", "File being fetched", cancel)
 }
 
 /// The progress of loading files while something else is open; nothing if there are none.
-fn coming(
-    files: RwSignal<Option<Coming>>,
+fn loading_bar(
+    files: RwSignal<Option<LoadingFile>>,
     id: &'static str,
     label: &'static str,
     cancel: impl Fn() + Copy + Send + 'static,
@@ -111,7 +111,7 @@ fn coming(
     move || {
         is_coming.get().then(|| {
             let bar = reading_bar(format!("cancel-{id}"), name, progress, cancel);
-            view! { <section class="versus" aria-label=label data-testid=id>{bar}</section> }
+            view! { <section class="trace-bar" aria-label=label data-testid=id>{bar}</section> }
         })
     }
 }
@@ -126,7 +126,7 @@ pub fn open_error() -> impl IntoView {
         }
         let close = move || state.open_error.set(Vec::new());
         Some(view! {
-            <section class="versus" aria-label="File error">
+            <section class="trace-bar" aria-label="File error">
                 {unreadable("open-error", rejected, browser::choose_file, close)}
             </section>
         })

@@ -17,11 +17,11 @@ const FOLDER: &str = "traces";
 
 /// A trace that is kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeptTrace {
+pub struct StoredTrace {
     pub name: String,
     pub bytes: f64,
     /// When it was kept, in milliseconds since 1970.
-    pub kept_ms: f64,
+    pub stored_ms: f64,
 }
 
 fn option(key: &str) -> JsValue {
@@ -42,7 +42,7 @@ pub(super) async fn file_of(handle: &JsValue) -> Result<File, String> {
 }
 
 /// All kept traces, newest first.
-pub async fn kept_traces() -> Vec<KeptTrace> {
+pub async fn stored_traces() -> Vec<StoredTrace> {
     let mut kept = Vec::new();
     let Ok(folder) = folder().await else {
         return kept;
@@ -55,19 +55,19 @@ pub async fn kept_traces() -> Vec<KeptTrace> {
             break;
         }
         if let Ok(file) = file_of(&part(&next, "value")).await {
-            kept.push(KeptTrace {
+            kept.push(StoredTrace {
                 name: file.name(),
                 bytes: file.size(),
-                kept_ms: file.last_modified(),
+                stored_ms: file.last_modified(),
             });
         }
     }
-    kept.arrange_by(|one, other| other.kept_ms.total_cmp(&one.kept_ms));
+    kept.arrange_by(|one, other| other.stored_ms.total_cmp(&one.stored_ms));
     kept
 }
 
 /// Keeps a file under its name.
-pub async fn keep_trace(file: File) -> Result<(), String> {
+pub async fn store_trace(file: File) -> Result<(), String> {
     let folder = folder().await?;
     let arguments = [file.name().into(), option("create")];
     let handle = later(&folder, "getFileHandle", &arguments).await?;
@@ -78,14 +78,14 @@ pub async fn keep_trace(file: File) -> Result<(), String> {
 }
 
 /// A kept file; `None` if there is none with that name.
-pub async fn kept_trace(name: &str) -> Option<File> {
+pub async fn stored_trace(name: &str) -> Option<File> {
     let folder = folder().await.ok()?;
     let handle = later(&folder, "getFileHandle", &[name.into()]).await.ok()?;
     file_of(&handle).await.ok()
 }
 
 /// Deletes a kept file.
-pub async fn forget_trace(name: &str) {
+pub async fn delete_trace(name: &str) {
     if let Ok(folder) = folder().await {
         let _ = later(&folder, "removeEntry", &[name.into()]).await;
     }
