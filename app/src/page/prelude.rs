@@ -6,7 +6,9 @@ pub use leptos::prelude::*;
 
 pub use super::browser;
 pub use super::components::buttons::{StepButton, Steps, Switch, copy_button, copy_made, icon};
-pub use super::components::charts::{bar_list, bars, facts_table, gaps, split_bar, waterfall};
+pub use super::components::charts::{
+    bar_list, bars, chart_figures, facts_table, gaps, split_bar, tooltip, waterfall,
+};
 pub use super::components::dialog::{ReadFile, dialog_header, show_while};
 pub use super::components::findings::{evidence_list, findings};
 pub use super::components::limits::limits;

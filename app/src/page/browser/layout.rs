@@ -59,13 +59,13 @@ pub fn width_of(element: NodeRef<Div>) -> RwSignal<f64> {
     width
 }
 
-/// The pointer's position relative to an element's upper left corner.
-pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f64, f64) {
-    let corner = element.get_bounding_client_rect();
-    (
+/// The pointer's position relative to an element's upper left corner; `None` if the element is gone.
+pub fn pointer_at(element: NodeRef<Div>, event: &web_sys::MouseEvent) -> Option<(f64, f64)> {
+    let corner = element.get_untracked()?.get_bounding_client_rect();
+    Some((
         f64::from(event.client_x()) - corner.left(),
         f64::from(event.client_y()) - corner.top(),
-    )
+    ))
 }
 
 /// Sends all events of a pressed pointer to the element it was pressed on, wherever it moves.

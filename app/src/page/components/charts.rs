@@ -1,4 +1,5 @@
-//! Charts that are also tables: with bars, of gaps, and plain tables of figures.
+//! Charts that are also tables: with bars, of gaps, and plain tables of figures; and the tooltip and the figures of a
+//! drawn chart.
 
 use dormer_core::names::Family;
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
@@ -105,6 +106,42 @@ fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl In
     event.map(|event| {
         view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
     })
+}
+
+/// The tables of a chart's figures, built when they are first shown.
+pub fn chart_figures<V: IntoView + 'static>(
+    testid: &'static str,
+    title: &'static str,
+    tables: impl Fn() -> V + Send + Sync + 'static,
+) -> impl IntoView {
+    let is_open = RwSignal::new(false);
+    view! {
+        <details class="more" data-testid=testid on:toggle=move |_| is_open.set(true)>
+            <summary>{title}</summary>
+            {move || is_open.get().then(&tables)}
+        </details>
+    }
+}
+
+/// The tooltip at a position of a chart, in pixels; to the left of it if `is_before`.
+pub fn tooltip(
+    (left, top): (f64, f64),
+    is_before: bool,
+    title: String,
+    figures: impl IntoView,
+) -> impl IntoView {
+    view! {
+        <div
+            class="tip"
+            class:before=is_before
+            aria-hidden="true"
+            style:left=format!("{left:.0}px")
+            style:top=format!("{top:.0}px")
+        >
+            <h3>{title}</h3>
+            {figures}
+        </div>
+    }
 }
 
 /// Gaps that are shown before "show all".

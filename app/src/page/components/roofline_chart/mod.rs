@@ -55,10 +55,9 @@ pub fn roofline_chart(
     });
 
     let moved = move |event: MouseEvent| {
-        let Some(element) = frame.get_untracked() else {
+        let Some((x, y)) = browser::pointer_at(frame, &event) else {
             return;
         };
-        let (x, y) = browser::pointer_in(&element, &event);
         let nearest = drawing.with_untracked(|drawing| drawing.nearest(x, y));
         if pointed.get_untracked() != nearest {
             pointed.set(nearest);

@@ -185,8 +185,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
     let cursor = RwSignal::new(None::<usize>);
     let shown = move || pointed.get().or(cursor.get());
     let moved = move |event: MouseEvent| {
-        if let Some(element) = frame.get_untracked() {
-            let (x, y) = browser::pointer_in(&element, &event);
+        if let Some((x, y)) = browser::pointer_at(frame, &event) {
             let nearest = drawing.with_untracked(|drawing| drawing.nearest(x, y));
             if pointed.get_untracked() != nearest {
                 pointed.set(nearest);

@@ -2,7 +2,6 @@
 
 mod bandwidth;
 mod heatmap;
-mod scene;
 mod strip;
 mod tables;
 

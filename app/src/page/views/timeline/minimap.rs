@@ -66,10 +66,7 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
         model.track();
         own.repaint(move || painted(canvas, width, |context, wide| paint(model, context, wide)));
     });
-    let x_of = move |event: &PointerEvent| {
-        let element = frame.get_untracked()?;
-        Some(browser::pointer_in(&element, event).0)
-    };
+    let x_of = move |event: &PointerEvent| Some(browser::pointer_at(frame, event)?.0);
     let down = move |event: PointerEvent| {
         let Some(x) = x_of(&event).filter(|_| event.button() == 0) else {
             return;

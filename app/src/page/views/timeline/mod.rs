@@ -133,10 +133,7 @@ fn stage(model: Model) -> impl IntoView {
             element.set_scroll_top(top as i32);
         }
     });
-    let place = move |event: &PointerEvent| {
-        let element = scroll.get_untracked()?;
-        Some(browser::pointer_in(&element, event))
-    };
+    let place = move |event: &PointerEvent| browser::pointer_at(scroll, event);
     let down = move |event: PointerEvent| {
         let Some((x, y)) = place(&event) else {
             return;
@@ -164,10 +161,9 @@ fn stage(model: Model) -> impl IntoView {
         }
     };
     let wheel = move |event: WheelEvent| {
-        let Some(element) = scroll.get_untracked() else {
+        let Some((x, _)) = browser::pointer_at(scroll, &event) else {
             return;
         };
-        let (x, _) = browser::pointer_in(&element, &event);
         if event.ctrl_key() || event.meta_key() {
             event.prevent_default();
             model.zoom_at(x, (event.delta_y() * 0.002).clamp(-0.7, 0.7).exp());

@@ -47,8 +47,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
         }
     });
     let under = move |event: &PointerEvent| {
-        let element = scroll.get_untracked()?;
-        let (x, y) = browser::pointer_in(&element, event);
+        let (x, y) = browser::pointer_at(scroll, event)?;
         let row = ((y + model.stage.top.get_untracked()) / ROW_PX) as usize;
         let at = model.scene.with_untracked(|scene| scene.at(row, x))?;
         Some((at, x, y))
