@@ -5,11 +5,13 @@ pub use leptos::ev::{KeyboardEvent, MouseEvent};
 pub use leptos::prelude::*;
 
 pub use super::browser;
-pub use super::components::buttons::{StepButton, Steps, Switch, copy_button, copy_made, icon};
+pub use super::components::buttons::{
+    StepButton, Steps, Switch, close_button, copy_button, copy_made, icon, show_all,
+};
 pub use super::components::charts::{
     bar_list, bars, chart_figures, facts_table, gaps, split_bar, tooltip, waterfall,
 };
-pub use super::components::dialog::{ReadFile, dialog_header, show_while};
+pub use super::components::dialog::{ReadFile, dialog, dialog_button, dialog_header, show_while};
 pub use super::components::findings::{evidence_list, findings};
 pub use super::components::limits::limits;
 pub use super::components::op_details::{self, details_button};

@@ -70,6 +70,11 @@ pub fn copy_made(
     }
 }
 
+/// A small button that closes the bar or the panel around it.
+pub fn close_button(close: impl Fn() + 'static) -> impl IntoView {
+    view! { <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button> }
+}
+
 /// Two buttons, one of which is pressed.
 #[component]
 pub fn Switch(

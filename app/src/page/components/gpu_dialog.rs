@@ -122,7 +122,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                 <p class="soft fine">"Starts with the figures of the chosen GPU."</p>
                 <ReadFile
                     id="gpu-file"
-                    says="Read a file\u{2026}"
+                    text="Read a file\u{2026}"
                     note="JSON, in the format that TraceLens and the command line accept. It stays on this computer."
                     label="GPU figures"
                     accept=".json,application/json"

@@ -155,7 +155,7 @@ pub fn carried_bar() -> impl IntoView {
                     <p role="status">{format!("Kept from the previous trace: {}.", carried.join(", "))}</p>
                     <span class="grow"></span>
                     <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>
-                    <button type="button" class="small" aria-label="Close" on:click=move |_| state.carried.set(Vec::new())>"\u{2715}"</button>
+                    {close_button(move || state.carried.set(Vec::new()))}
                 </section>
             }
         })
@@ -172,7 +172,7 @@ pub fn linked_trace_bar() -> impl IntoView {
                 <p role="status">"This link belongs to " <b>{wanted}</b> ", which is not open. Choose or drop that file to go to the linked place."</p>
                 <span class="grow"></span>
                 <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>
-                <button type="button" class="small" aria-label="Close" on:click=move |_| state.linked_trace.set(None)>"\u{2715}"</button>
+                {close_button(move || state.linked_trace.set(None))}
             </section>
         })
     }

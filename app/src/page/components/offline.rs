@@ -1,14 +1,14 @@
 //! What this browser keeps of the page: a copy for offline use, and the sites whose traces are opened without asking.
 //! The dialog about both, and the buttons that open it.
 
-use leptos::html::Dialog;
-
 use crate::page::browser::{FrontPage, PageSource};
 use crate::page::prelude::*;
 use crate::page::state::OfflineCopy;
 
 /// The text of the button that keeps a copy.
 pub const KEEP: &str = "Keep this version for offline use";
+
+const TITLE: &str = "Offline and sites";
 
 /// The text of the link to the list of sites.
 pub const SITES: &str = "Sites that open traces here";
@@ -28,21 +28,13 @@ pub fn look_for_copy(state: AppState) {
 pub fn offline_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_kept = move || state.offline.with(|copy| copy.kept.is_some());
-    view! {
-        <button
-            type="button"
-            class="ghost setting"
-            id="offline-button"
-            aria-haspopup="dialog"
-            title="A copy of this page in this browser, and sites that may open traces here"
-            on:click=move |_| state.offline_dialog.set(true)
-        >
-            "Offline and sites"
-            <Show when=is_kept>
-                <span class="badge">"kept"</span>
-            </Show>
-        </button>
-    }
+    dialog_button(
+        "offline-button",
+        TITLE,
+        "A copy of this page in this browser, and sites that may open traces here",
+        state.offline_dialog,
+        view! { <Show when=is_kept><span class="badge">"kept"</span></Show> },
+    )
 }
 
 /// The link to the dialog on the start page.
@@ -69,19 +61,14 @@ pub fn offline_line() -> impl IntoView {
 /// The dialog. It is shown while [`AppState::offline_dialog`] is set.
 pub fn offline_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let dialog = NodeRef::<Dialog>::new();
-    show_while(dialog, state.offline_dialog);
-    let close = move || state.offline_dialog.set(false);
-    view! {
-        <dialog class="dialog offline" id="offline-dialog" aria-labelledby="offline-title" node_ref=dialog on:close=move |_| close()>
-            <div>
-                {dialog_header("offline-title", "Offline and sites", close)}
-                {copy()}
-                {sites()}
-            </div>
-        </dialog>
-    }
-    .into_any()
+    let inside = view! { {copy()} {sites()} };
+    dialog(
+        "offline-dialog",
+        "offline",
+        TITLE,
+        state.offline_dialog,
+        inside,
+    )
 }
 
 /// The copy and its actions.

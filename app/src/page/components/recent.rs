@@ -1,49 +1,33 @@
 //! Traces kept on this computer at the user's request: the list of them, and the switch.
 
-use leptos::html::Dialog;
-
 use crate::page::browser::StoredTrace;
 use crate::page::prelude::*;
+
+const TITLE: &str = "Recent traces";
 
 /// A button that opens the dialog about kept traces.
 pub fn recent_button() -> impl IntoView {
     let state = expect_context::<AppState>();
-    view! {
-        <button
-            type="button"
-            class="ghost setting"
-            id="recent-button"
-            aria-haspopup="dialog"
-            title="Traces kept on this computer: a reload or a link opens them again"
-            on:click=move |_| state.recent_dialog.set(true)
-        >
-            "Recent traces"
-            <Show when=move || state.stores_traces.get()>
-                <span class="badge">"kept"</span>
-            </Show>
-        </button>
-    }
+    dialog_button(
+        "recent-button",
+        TITLE,
+        "Traces kept on this computer: a reload or a link opens them again",
+        state.recent_dialog,
+        view! { <Show when=move || state.stores_traces.get()><span class="badge">"kept"</span></Show> },
+    )
 }
 
 /// The dialog. It is shown while [`AppState::recent_dialog`] is set.
 pub fn recent_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let dialog = NodeRef::<Dialog>::new();
-    show_while(dialog, state.recent_dialog);
-    let close = move || state.recent_dialog.set(false);
-    view! {
-        <dialog class="dialog" id="recent-dialog" aria-labelledby="recent-title" node_ref=dialog on:close=move |_| close()>
-            <div>
-                {dialog_header("recent-title", "Recent traces", close)}
-                {keep_switch()}
-                {recent_list()}
-                <Show when=move || state.stored_traces.with(Vec::is_empty)>
-                    <p class="soft fine">"No trace is kept."</p>
-                </Show>
-            </div>
-        </dialog>
-    }
-    .into_any()
+    let inside = view! {
+        {keep_switch()}
+        {recent_list()}
+        <Show when=move || state.stored_traces.with(Vec::is_empty)>
+            <p class="soft fine">"No trace is kept."</p>
+        </Show>
+    };
+    dialog("recent-dialog", "", TITLE, state.recent_dialog, inside)
 }
 
 /// The switch for whether opened traces are kept.

@@ -149,7 +149,7 @@ fn unreadable(
         <p class="odd" role="alert" id=id tabindex="-1">{sentences}</p>
         <span class="grow"></span>
         <button type="button" class="small" on:click=move |_| choose()>"Choose another file"</button>
-        <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button>
+        {close_button(close)}
     }
     .into_any()
 }

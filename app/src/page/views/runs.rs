@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use gloo::timers::callback::Interval;
 
-use crate::page::components::buttons::show_all;
 use crate::page::prelude::*;
 use crate::page::runs::{LIST, Run, RunTrace, Runs, Together, link, together};
 use crate::page::url::toggle;

@@ -163,6 +163,23 @@ pub fn failed() -> impl IntoView {
     }
 }
 
+/// Files that cannot be opened as what they were taken for.
+pub fn cannot_open(
+    title: &'static str,
+    reason: impl IntoView,
+    choose_label: &'static str,
+) -> impl IntoView {
+    view! {
+        <section class="start" id="error" role="alert">
+            <h1>{title}</h1>
+            {reason}
+            <div class="ways">
+                <button type="button" class="main" on:click=|_| browser::choose_file()>{choose_label}</button>
+            </div>
+        </section>
+    }
+}
+
 /// Turns a message that starts with a lower-case letter and has no full stop into a sentence.
 fn sentence(message: &str) -> String {
     let end = match message.ends_with(['.', '!', '?']) {
