@@ -25,6 +25,7 @@ pub mod roofline_chart;
 pub mod row_window;
 pub mod sender_question;
 pub mod sheet_columns;
+pub mod sheet_rows;
 pub mod sheet_table;
 pub mod step_bars;
 pub mod table_column;
