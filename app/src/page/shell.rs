@@ -6,9 +6,7 @@ use web_sys::File;
 use crate::page::browser::{Drag, Dropped, Half};
 use crate::page::components::dialog::file_input;
 use crate::page::components::file_chooser::file_chooser;
-use crate::page::components::header::{
-    carried_bar, header, linked_trace_bar, navigation, window_bar,
-};
+use crate::page::components::header::{header, navigation};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
 use crate::page::components::offline::{look_for_copy, offline_dialog};
@@ -17,7 +15,7 @@ use crate::page::components::palette::palette;
 use crate::page::components::recent::recent_dialog;
 use crate::page::components::sender_question::sender_question;
 use crate::page::components::thresholds::thresholds_panel;
-use crate::page::components::trace_bars::{adding, comparison_bar, fetching, open_error};
+use crate::page::components::trace_bars::bars;
 use crate::page::fleet::VIEW as FLEET;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, VIEW as JOB};
@@ -34,37 +32,9 @@ pub fn app() -> impl IntoView {
     provide_context(state);
     provide_context(engine);
     engine.start();
-    if browser::served_for().is_some() {
-        browser::notify_on_close();
-    }
     engine.listen_to_senders();
     look_for_copy(state);
-    browser::ask_before_leaving(move || state.would_lose());
-    browser::follow_links();
-    browser::on_hash_change(move |hash| {
-        let before = untrack(|| state.view().slug);
-        if let Some(link) = state.follow(&hash) {
-            engine.open_link(link);
-        }
-        // The followed link is gone with its view, or remains beside the new one.
-        let has_left = untrack(|| state.view().slug) != before;
-        if has_left {
-            browser::scroll_to_top("main");
-        }
-        browser::catch_focus(has_left.then_some("#op-details"), &IN_VIEW, "main");
-    });
-    key_sheet::listen_to_keys(state);
-    browser::on_drag(move |drag| {
-        state.dragging.set(match drag {
-            Drag::Over(half) => Some(half),
-            _ => None,
-        });
-        if let Drag::Dropped(dropped, half) = drag {
-            take_dropped(state, engine, dropped, half);
-        }
-    });
-    browser::on_launch(move |files| engine.open_together(files));
-    browser::take_waiting_drop(move |dropped| take_dropped(state, engine, dropped, Half::Left));
+    listen(state, engine);
     Effect::new(move || browser::set_theme(state.theme().get()));
     Effect::new(move || browser::set_title(&title(state)));
     Effect::watch(
@@ -92,15 +62,7 @@ pub fn app() -> impl IntoView {
             browser::focus_on("main");
         }>"Skip to the content"</a>
         {header()}
-        <div class="bars">
-            {fetching()}
-            {adding()}
-            {open_error()}
-            {comparison_bar()}
-            {window_bar()}
-            {carried_bar()}
-            {linked_trace_bar()}
-        </div>
+        {bars()}
         <Show when=move || is_open.get()>
             {navigation()}
         </Show>
@@ -110,13 +72,7 @@ pub fn app() -> impl IntoView {
             class:fills=move || is_open.get() && state.view().fills
             class:alone=move || !is_shown.get()
             class:of-job=move || state.shows_many()
-            data-view=move || match is_open.get() {
-                true => state.view().slug,
-                false if state.shows_job() => JOB,
-                false if state.shows_fleet() => FLEET,
-                false if state.shows_runs() => RUNS,
-                false => "",
-            }
+            data-view=move || shown_slug(state)
         >
             {file_inputs()}
             <p class="on-paper">{move || on_paper(state)}</p>
@@ -136,6 +92,50 @@ pub fn app() -> impl IntoView {
         {key_sheet()}
         {palette()}
         {drop_zones()}
+    }
+}
+
+/// Follows what the browser reports: links, keys, files, and that the page is being closed.
+fn listen(state: AppState, engine: Engine) {
+    if browser::served_for().is_some() {
+        browser::notify_on_close();
+    }
+    browser::ask_before_leaving(move || state.would_lose());
+    browser::follow_links();
+    browser::on_hash_change(move |hash| {
+        let before = untrack(|| state.view().slug);
+        if let Some(link) = state.follow(&hash) {
+            engine.open_link(link);
+        }
+        // The followed link is gone with its view, or remains beside the new one.
+        let has_left = untrack(|| state.view().slug) != before;
+        if has_left {
+            browser::scroll_to_top("main");
+        }
+        browser::catch_focus(has_left.then_some("#op-details"), &IN_VIEW, "main");
+    });
+    key_sheet::listen_to_keys(state);
+    browser::on_drag(move |drag| {
+        state.dragging.set(match drag {
+            Drag::Over(half) => Some(half),
+            _ => None,
+        });
+        if let Drag::Dropped(dropped, half) = drag {
+            take_dropped(state, engine, dropped, half);
+        }
+    });
+    browser::on_launch(move |files| engine.open_together(files));
+    browser::take_waiting_drop(move |dropped| take_dropped(state, engine, dropped, Half::Left));
+}
+
+/// The slug of the shown view; empty while there is none.
+fn shown_slug(state: AppState) -> &'static str {
+    match state.shows_trace() {
+        true => state.view().slug,
+        false if state.shows_job() => JOB,
+        false if state.shows_fleet() => FLEET,
+        false if state.shows_runs() => RUNS,
+        false => "",
     }
 }
 

@@ -1,13 +1,29 @@
-//! The bars below the header: which trace is which while two are open or a second one is loading, the GPU used for
-//! each, and buttons to swap and close; and what could not be opened.
+//! The bars below the header: which trace is which while two are open or another one is loading, the GPU used for each,
+//! and buttons to swap and close; what could not be opened; the analyzed time range; the choices kept from the previous
+//! trace; and the trace that a link refers to.
 
 use super::gpu_picker::gpu_options;
 use crate::page::prelude::*;
 use crate::page::state::{LoadingFile, Stage};
-use crate::protocol::{Progress, ReferenceOpened, Rejected};
+use crate::protocol::{Progress, ReferenceOpened, Rejected, WindowChoice};
+
+/// All bars.
+pub fn bars() -> impl IntoView {
+    view! {
+        <div class="bars">
+            {fetching()}
+            {adding()}
+            {open_error()}
+            {comparison_bar()}
+            {window_bar()}
+            {carried_bar()}
+            {linked_trace_bar()}
+        </div>
+    }
+}
 
 /// Which trace is which; nothing if there is only one.
-pub fn comparison_bar() -> impl IntoView {
+fn comparison_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
     let kind = Memo::new(move |_| state.reference.with(std::mem::discriminant));
@@ -82,14 +98,14 @@ fn reading_bar(
 }
 
 /// Files that are being added to the open trace; nothing while there are none.
-pub fn adding() -> impl IntoView {
+fn adding() -> impl IntoView {
     let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
     let cancel = move || engine.cancel_adding();
     loading_bar(state.adding, "adding", "File being added", cancel)
 }
 
 /// Files that are being fetched while something is open; nothing while there are none.
-pub fn fetching() -> impl IntoView {
+fn fetching() -> impl IntoView {
     let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
     let cancel = move || engine.stop_fetching();
     loading_bar(state.fetching, "fetching", "File being fetched", cancel)
@@ -117,7 +133,7 @@ fn loading_bar(
 }
 
 /// What could not be opened while the open trace stays open; nothing if everything could.
-pub fn open_error() -> impl IntoView {
+fn open_error() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let rejected = state.open_error.get();
@@ -222,5 +238,72 @@ fn reference_gpu(detected: Option<String>) -> impl IntoView {
         <select id="reference-gpu" aria-label="GPU of the reference" on:change=pick prop:value=move || chosen.get()>
             {gpu_options(state, names, detected.as_deref(), chosen)}
         </select>
+    }
+}
+
+/// The time range that the whole page is limited to, and the way back to the full trace.
+fn window_bar() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let window = Memo::new(move |_| {
+        let is_open = state.shows_trace();
+        let window = state.overview.with(|overview| overview.window.clone());
+        window.filter(|_| is_open)
+    });
+    move || {
+        window.get().map(|window| {
+            let only = if window.is_whole { "Showing " } else { "Showing only " };
+            let button = |choice: Option<WindowChoice>, id: &'static str, label: &'static str| {
+                choice.map(|choice| {
+                    view! {
+                        <button type="button" class="small" id=id on:click=move |_| state.analyze(choice.window)>
+                            {label}
+                        </button>
+                    }
+                })
+            };
+            view! {
+                <section class="trace-bar" aria-label="Analyzed time range">
+                    <p id="window">{only} <b>{window.name}</b> {format!(" ({})", window.length)}</p>
+                    <span class="grow"></span>
+                    {button(window.steps, "all-steps", "Show the steps")}
+                    {button(window.whole, "whole-trace", "Show the whole trace")}
+                </section>
+            }
+        })
+    }
+}
+
+/// The choices carried over from the previous trace; nothing if there are none.
+fn carried_bar() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let is_open = Memo::new(move |_| state.shows_trace());
+    move || {
+        let carried = state.carried.get();
+        (is_open.get() && !carried.is_empty()).then(|| {
+            view! {
+                <section class="trace-bar" aria-label="Kept choices" data-testid="carried">
+                    <p role="status">{format!("Kept from the previous trace: {}.", carried.join(", "))}</p>
+                    <span class="grow"></span>
+                    <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>
+                    {close_button(move || state.carried.set(Vec::new()))}
+                </section>
+            }
+        })
+    }
+}
+
+/// The trace that a link refers to, if it is not open.
+fn linked_trace_bar() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let wanted = state.linked_trace.get()?;
+        Some(view! {
+            <section class="trace-bar" aria-label="The trace of this link" data-testid="wanted">
+                <p role="status">"This link belongs to " <b>{wanted}</b> ", which is not open. Choose or drop that file to go to the linked place."</p>
+                <span class="grow"></span>
+                <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>
+                {close_button(move || state.linked_trace.set(None))}
+            </section>
+        })
     }
 }

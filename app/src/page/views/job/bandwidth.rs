@@ -215,20 +215,13 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         let (head, figures) = about(at)?;
         let (x, y) = drawing.with(|drawing| drawing.places.get(at).copied())?;
         let is_right = x * 2.0 > width.get();
+        let left = if is_right { x - 12.0 } else { x + 12.0 };
+        let figures = pairs("pairs", figures);
         Some(view! {
             <svg class="rings" aria-hidden="true" width=width.get() height=y + 20.0>
                 <circle class="ring" cx=x cy=y r=RADIUS + 4.0></circle>
             </svg>
-            <div
-                class="tip"
-                class:before=is_right
-                aria-hidden="true"
-                style:left=format!("{:.0}px", if is_right { x - 12.0 } else { x + 12.0 })
-                style:top=format!("{:.0}px", (y - 30.0).max(0.0))
-            >
-                <h3>{head}</h3>
-                {pairs("pairs", figures)}
-            </div>
+            {tooltip((left, (y - 30.0).max(0.0)), is_right, head, figures)}
         })
     };
     let spoken = move || {
