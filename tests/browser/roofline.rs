@@ -96,7 +96,7 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
         page.find("#roofline-chart .ring.chosen").await;
         page.wait_for("$('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'")
             .await;
-        page.click(".op-details-ways [data-to=operations]").await;
+        page.click(".op-details-links [data-to=operations]").await;
         page.wait_for("location.hash.startsWith('#/operations') && $('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
     });
 }

@@ -60,7 +60,7 @@ pub fn app() -> impl IntoView {
         <a class="skip" href="#main" on:click=move |event| {
             event.prevent_default();
             browser::focus_on("main");
-        }>"Skip to the content"</a>
+        }>"Skip to content"</a>
         {header()}
         {bars()}
         <Show when=move || is_open.get()>

@@ -28,8 +28,8 @@ pub fn bars(chart: BarChart) -> impl IntoView {
     });
     view! {
         <section class="card">
-            <h3>{chart.title}</h3>
-            <table class="bars drawn">
+            <h3>{chart.title.clone()}</h3>
+            <table class="bars drawn" aria-label=chart.title>
                 <thead>
                     <tr>
                         <th scope="col">{first}</th>
@@ -93,18 +93,18 @@ fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> A
         <tr>
             {cells}
             {has_events.then(|| view! { <td class="n">
-                {way_to("tree", "Call tree", row.event)}
+                {event_link("tree", "Call tree", row.event)}
                 " "
-                {way_to("timeline", "Timeline", row.event)}
+                {event_link("timeline", "Timeline", row.event)}
             </td> })}
         </tr>
     }
     .into_any()
 }
 
-fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl IntoView {
+fn event_link(view: &'static str, label: &'static str, event: Option<u32>) -> impl IntoView {
     event.map(|event| {
-        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
+        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{label}</ViewLink> }
     })
 }
 
@@ -194,7 +194,7 @@ fn gap_line(gap: Gap) -> impl IntoView {
                 {gap.event.map(|event| view! {
                     <ViewLink view="timeline" focus=Focus::at_gap(event) class="to-tree">"Show in timeline"</ViewLink>
                 })}
-                {way_to("tree", "Show in call tree", gap.event)}
+                {event_link("tree", "Show in call tree", gap.event)}
             </p>
             <dl>
                 {kernel("After", gap.before)}
@@ -230,7 +230,7 @@ pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView 
         }
     });
     view! {
-        <table class="bars" data-testid="families">
+        <table class="bars" aria-label="Categories" data-testid="families">
             <thead class="unseen">
                 <tr><th scope="col">"Category"</th><td></td><th scope="col">"Time"</th><th scope="col">"Share"</th></tr>
             </thead>
@@ -314,7 +314,7 @@ pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl 
                         {cut_name(step.label.clone())}
                     </span>
                 </th>
-                <td class="way" aria-hidden="true">
+                <td class="bar-cell" aria-hidden="true">
                     <span class:cut=is_cut && step.kind == "total" style:left=left style:width=width></span>
                 </td>
                 <td class="n wide-only">{step.reference}</td>

@@ -252,13 +252,13 @@ fn shown(evidence: Evidence) -> AnyView {
     let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
     let details = row.map(DetailsOf::Operation).or(event);
     let place = uid.and_then(|uid| {
-        let (view, says) = match (in_tree, row) {
+        let (view, label) = match (in_tree, row) {
             (true, Some(_)) => ("tree", "First call"),
             (true, None) => ("tree", "Show in call tree"),
             (false, _) if !has_runs => ("timeline", "Show in timeline"),
             (false, _) => return None,
         };
-        Some(view! { <ViewLink view focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> })
+        Some(view! { <ViewLink view focus=Focus::at_event(uid) class="to-tree">{label}</ViewLink> })
     });
     let title = name.clone();
     let name = cut_name(name);

@@ -44,7 +44,7 @@ fn button(state: AppState, at: usize, gpu: GpuLine) -> impl IntoView {
         <button
             type="button"
             id=format!("gpu-alone-{at}")
-            class="small"
+            class="small gpu-alone"
             aria-pressed=move || is_analyzed.get().to_string()
             on:click=press
         >

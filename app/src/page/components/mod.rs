@@ -1,4 +1,16 @@
 //! The parts that views are made of, one a file.
+//!
+//! | parts | files |
+//! |---|---|
+//! | around every view | `header`, `trace_bars`, `palette`, `thresholds`, `op_details`, `key_sheet` |
+//! | dialogs | `dialog`, `file_chooser`, `gpu_dialog`, `models_dialog`, `offline`, `recent`, `sender_question` |
+//! | long tables | `virtual_table` (frame, keys), `virtual_rows` (pages of rows), `row_window` (what is visible) |
+//! | tables of a sheet | `sheet_table`, `sheet_rows`, `sheet_columns`, `table_*`, `column_list`, `pivot` |
+//! | tables of a tree | `tree_table` |
+//! | charts | `charts`, `roofline_chart`, `step_bars`, `gap_chart`, `canvas` (for charts that are painted) |
+//! | findings and documents | `findings`, `limits`, `document` |
+//! | choices | `gpu_picker`, `gpus_alone` |
+//! | small elements | `buttons`, `text` |
 
 pub mod buttons;
 pub mod canvas;

@@ -154,7 +154,7 @@ fn uses(models: Vec<ModelUse>) -> impl IntoView {
         }
     });
     view! {
-        <table class="list">
+        <table class="list" aria-label="Models in use">
             <thead>
                 <tr>
                     <th scope="col">"Model"</th>

@@ -1,11 +1,11 @@
-//! What this browser keeps of the page: a copy for offline use, and the sites whose traces are opened without asking.
+//! What this browser stores of the page: a copy for offline use, and the sites whose traces are opened without asking.
 //! The dialog about both, and the buttons that open it.
 
 use crate::page::browser::{FrontPage, PageSource};
 use crate::page::prelude::*;
 use crate::page::state::OfflineCopy;
 
-/// The text of the button that keeps a copy.
+/// The text of the button that stores a copy.
 pub const KEEP: &str = "Keep this version for offline use";
 
 const TITLE: &str = "Offline and sites";
@@ -13,7 +13,7 @@ const TITLE: &str = "Offline and sites";
 /// The text of the link to the list of sites.
 pub const SITES: &str = "Sites that open traces here";
 
-/// Looks up the kept copy when the page is opened.
+/// Looks up the stored copy when the page is opened.
 pub fn look_for_copy(state: AppState) {
     wasm_bindgen_futures::spawn_local(async move {
         let kept = browser::stored_build().await;
@@ -40,7 +40,7 @@ pub fn offline_button() -> impl IntoView {
 /// The link to the dialog on the start page.
 pub fn offline_line() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let says = move || match state.offline.with(|copy| copy.kept.is_some()) {
+    let text = move || match state.offline.with(|copy| copy.kept.is_some()) {
         true => "Kept for offline use",
         false if browser::can_be_stored() => KEEP,
         false => SITES,
@@ -51,7 +51,7 @@ pub fn offline_line() -> impl IntoView {
         (browser::can_be_stored() || has_sites()).then(|| {
             view! {
                 <p class="offline-line">
-                    <button type="button" class="ghost" id="offline-line" aria-haspopup="dialog" on:click=open>{says}</button>
+                    <button type="button" class="ghost" id="offline-line" aria-haspopup="dialog" on:click=open>{text}</button>
                 </p>
             }
         })
@@ -77,9 +77,9 @@ fn copy() -> impl IntoView {
     let is_kept = Memo::new(move |_| state.offline.with(|copy| copy.kept.is_some()));
     let has_newer = Memo::new(move |_| state.offline.with(|copy| copy.newer.is_some()));
     let is_busy = Memo::new(move |_| state.offline.with(|copy| copy.is_busy));
-    let button = move |id: &'static str, says: &'static str, act: fn(AppState)| {
+    let button = move |id: &'static str, text: &'static str, act: fn(AppState)| {
         view! {
-            <button type="button" id=id disabled=move || is_busy.get() on:click=move |_| act(state)>{says}</button>
+            <button type="button" id=id disabled=move || is_busy.get() on:click=move |_| act(state)>{text}</button>
         }
     };
     let kept = move || {
@@ -91,10 +91,10 @@ fn copy() -> impl IntoView {
             <p>"Build " <b class="mono">{build}</b> " of Dormer is kept in this browser. This address opens it, with the server or without, and asks the server for nothing until you look for a newer build."</p>
             <p class="acts">
                 {move || match has_newer.get() {
-                    true => button("replace-copy", "Replace it by the newer build", |state| keep(state, false)),
+                    true => button("replace-copy", "Replace it with the newer build", |state| keep(state, false)),
                     false => button("look-for-newer", "Look for a newer one", look_for_newer),
                 }}
-                {button("forget-copy", "Forget the copy", forget)}
+                {button("delete-copy", "Delete the copy", delete)}
             </p>
             <p class="fine">"You can now also install the page as an app from the browser; the app opens traces on double-click."</p>
         }
@@ -102,7 +102,7 @@ fn copy() -> impl IntoView {
     let not_kept = move || {
         let bytes = format::bytes(browser::copy_bytes() as u64);
         view! {
-            <p>{format!("A copy of the page, about {bytes}, stays in this browser: this address then opens without the server, and always this build, until you replace or forget it. Making it asks the server for the files of the page once more.")}</p>
+            <p>{format!("A copy of the page, about {bytes}, stays in this browser: this address then opens without the server, and always this build, until you replace or delete it. Making it asks the server for the files of the page once more.")}</p>
             <p class="acts">{button("keep-copy", KEEP, |state| keep(state, true))}</p>
         }
     };
@@ -185,13 +185,13 @@ fn work(
             Ok(new) => *copy = new,
             Err(why) => {
                 copy.is_busy = false;
-                copy.message = format!("That failed: {why}.");
+                copy.message = format!("Failed: {why}.");
             }
         });
     });
 }
 
-/// Keeps the server's current build: only if it is the one shown, or any build.
+/// Stores the server's current build: only if it is the one shown, or any build.
 fn keep(state: AppState, is_this_build: bool) {
     work(state, "Asking the server\u{2026}", async move {
         let front: FrontPage = browser::front_page().await?;
@@ -234,11 +234,11 @@ fn look_for_newer(state: AppState) {
     });
 }
 
-fn forget(state: AppState) {
-    work(state, "Forgetting\u{2026}", async move {
+fn delete(state: AppState) {
+    work(state, "Deleting\u{2026}", async move {
         browser::delete_build().await?;
         Ok(OfflineCopy {
-            message: "The copy is forgotten.".to_owned(),
+            message: "The copy is deleted.".to_owned(),
             ..OfflineCopy::default()
         })
     });

@@ -1,11 +1,11 @@
-//! Traces kept on this computer at the user's request: the list of them, and the switch.
+//! Traces stored on this computer at the user's request: the list of them, and the switch.
 
 use crate::page::browser::StoredTrace;
 use crate::page::prelude::*;
 
 const TITLE: &str = "Recent traces";
 
-/// A button that opens the dialog about kept traces.
+/// A button that opens the dialog about stored traces.
 pub fn recent_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     dialog_button(
@@ -30,7 +30,7 @@ pub fn recent_dialog() -> impl IntoView {
     dialog("recent-dialog", "", TITLE, state.recent_dialog, inside)
 }
 
-/// The switch for whether opened traces are kept.
+/// The switch for whether opened traces are stored.
 fn keep_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -53,11 +53,11 @@ fn keep_switch() -> impl IntoView {
     }
 }
 
-/// The kept traces, with buttons to open and to delete each; nothing if there are none.
+/// The stored traces, with buttons to open and to delete each; nothing if there are none.
 pub fn recent_list() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let forget = move |names: Vec<String>| {
+    let delete = move |names: Vec<String>| {
         wasm_bindgen_futures::spawn_local(async move {
             for name in names {
                 browser::delete_trace(&name).await;
@@ -65,35 +65,35 @@ pub fn recent_list() -> impl IntoView {
             engine.list_stored().await;
         });
     };
-    let line = move |kept: StoredTrace| {
-        let (name, again) = (kept.name.clone(), kept.name.clone());
-        let forget_label = format!("Forget {name}");
+    let line = move |stored: StoredTrace| {
+        let (name, again) = (stored.name.clone(), stored.name.clone());
+        let delete_label = format!("Delete {name}");
         view! {
             <li>
                 <button type="button" class="ghost name mono" data-kept=name.clone() on:click=move |_| {
                     state.recent_dialog.set(false);
                     engine.open_stored(name.clone(), false);
-                }>{kept.name.clone()}</button>
-                <span class="soft">{format::bytes(kept.bytes as u64)}</span>
-                <button type="button" class="small" aria-label=forget_label on:click=move |_| forget(vec![again.clone()])>"Forget"</button>
+                }>{stored.name.clone()}</button>
+                <span class="soft">{format::bytes(stored.bytes as u64)}</span>
+                <button type="button" class="small" aria-label=delete_label on:click=move |_| delete(vec![again.clone()])>"Delete"</button>
             </li>
         }
     };
     let total = move || {
         let bytes: f64 = state
             .stored_traces
-            .with(|kept| kept.iter().map(|one| one.bytes).sum());
+            .with(|stored| stored.iter().map(|one| one.bytes).sum());
         format::bytes(bytes as u64)
     };
-    let forget_all = move |_| {
-        let kept = state.stored_traces.get_untracked();
-        forget(kept.into_iter().map(|one| one.name).collect());
+    let delete_all = move |_| {
+        let stored = state.stored_traces.get_untracked();
+        delete(stored.into_iter().map(|one| one.name).collect());
     };
     view! {
-        <Show when=move || state.stored_traces.with(|kept| !kept.is_empty())>
+        <Show when=move || state.stored_traces.with(|stored| !stored.is_empty())>
             <section class="recent" aria-label="Traces kept on this computer" data-testid="recent">
                 <p class="fine">"Kept on this computer, " {total} " "
-                    <button type="button" class="small" id="forget-all" on:click=forget_all>"Forget all"</button>
+                    <button type="button" class="small" id="delete-all" on:click=delete_all>"Delete all"</button>
                 </p>
                 <ul>{move || each(state.stored_traces.get(), line)}</ul>
             </section>

@@ -157,11 +157,10 @@ impl SheetRows {
 
     fn press(self, event: &KeyboardEvent) -> bool {
         let window = self.rows.window;
+        let is_selected = self.selected.get_untracked().is_some();
+        let has_details = is_selected && op_details::has_details(self.sheet);
         match event.key().as_str() {
-            "Enter"
-                if op_details::has_details(self.sheet)
-                    && self.selected.get_untracked().is_some() =>
-            {
+            "Enter" if has_details => {
                 op_details::enter(self.state);
                 return true;
             }

@@ -90,7 +90,7 @@ fn reading_bar(
     };
     let label = move || progress.get().map_or("", |progress| progress.step.label());
     view! {
-        <p class="reading-second" role="status">{label} " \u{b7} " <b>{name}</b></p>
+        <p role="status">{label} " \u{b7} " <b>{name}</b></p>
         <progress aria-label="Bytes read" max="1" value=share></progress>
         <button type="button" class="small" id=cancel_id on:click=move |_| cancel()>"Cancel"</button>
     }

@@ -1,4 +1,4 @@
-//! Traces that are kept on this computer.
+//! Traces that are stored on this computer.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::page::browser;
 use crate::page::state::Stage;
 
 impl Engine {
-    /// Keeps the files that are open on this computer.
+    /// Stores the files that are open on this computer.
     pub fn store_open_files(self) {
         let source = self.inner.with_value(|inner| inner.source.clone());
         let Some(TraceSource::Files(files)) = source else {
@@ -27,13 +27,13 @@ impl Engine {
         });
     }
 
-    /// Lists the traces that are kept on this computer.
+    /// Lists the traces that are stored on this computer.
     pub async fn list_stored(self) {
-        let kept = browser::stored_traces().await;
-        let _ = self.state.stored_traces.try_set(kept);
+        let stored = browser::stored_traces().await;
+        let _ = self.state.stored_traces.try_set(stored);
     }
 
-    /// Opens a kept trace; if a link names it, only if nothing else was opened in the meantime.
+    /// Opens a stored trace; if a link names it, only if nothing else was opened in the meantime.
     pub fn open_stored(self, name: String, is_of_link: bool) {
         let state = self.state;
         wasm_bindgen_futures::spawn_local(async move {
@@ -49,7 +49,7 @@ impl Engine {
         });
     }
 
-    /// The start of a newly opened page: lists kept traces, and opens what its link names or refers to.
+    /// The start of a newly opened page: lists stored traces, and opens what its link names or refers to.
     pub fn start(self) {
         let state = self.state;
         let wanted = state.place.with_untracked(|place| place.file.clone());

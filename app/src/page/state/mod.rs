@@ -85,13 +85,13 @@ pub struct AppState {
     pub reference_name: RwSignal<String>,
     /// What could not be opened, while the open trace stays open.
     pub open_error: RwSignal<Vec<Rejected>>,
-    /// Traces that are kept on this computer.
+    /// Traces that are stored on this computer.
     pub stored_traces: RwSignal<Vec<StoredTrace>>,
-    /// Whether newly opened traces are kept.
+    /// Whether newly opened traces are stored.
     pub stores_traces: RwSignal<bool>,
-    /// Why a trace could not be kept; empty if it was.
+    /// Why a trace could not be stored; empty if it was.
     pub store_error: RwSignal<String>,
-    /// The dialog about kept traces is shown.
+    /// The dialog about stored traces is shown.
     pub recent_dialog: RwSignal<bool>,
     /// The question about a trace from another window.
     pub sender_question: RwSignal<Option<SenderQuestion>>,
@@ -127,7 +127,7 @@ pub struct AppState {
     pub place: RwSignal<Place>,
     /// The user's own GPU.
     pub own_gpu: RwSignal<Option<OwnGpu>>,
-    /// Whether its specs are kept in this browser.
+    /// Whether its specs are stored in this browser.
     pub own_gpu_is_stored: RwSignal<bool>,
     /// The user's own performance models.
     pub own_models: RwSignal<Option<OwnModels>>,

@@ -17,7 +17,7 @@ const KEYS_OFF: &str = "off";
 /// The key for trusted sites, whose traces are opened without asking; one a line.
 const SITES: &str = "dormer.sites";
 
-/// The key for whether traces are kept.
+/// The key for whether traces are stored.
 const TRACES: &str = "dormer.traces";
 
 /// What was stored in an earlier session.
@@ -41,7 +41,7 @@ impl Stored {
     }
 }
 
-/// Keeps the specs of the user's own GPU, or deletes them.
+/// Stores the specs of the user's own GPU, or deletes them.
 pub(super) fn store_own_gpu(own: Option<&OwnGpu>) {
     browser::store_text(GPU_NAME, own.map(|own| own.name.as_str()));
     browser::store_text(GPU_TEXT, own.map(|own| own.text.as_str()));
@@ -61,7 +61,7 @@ pub struct SenderQuestion {
 /// The state of the page's offline copy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfflineCopy {
-    /// The build that is kept.
+    /// The build that is stored.
     pub kept: Option<String>,
     /// A different build on the server.
     pub newer: Option<String>,
@@ -78,7 +78,7 @@ impl AppState {
         self.stores_traces.set(on);
     }
 
-    /// Opens the traces of a site without asking from now on, or asks again; kept in this browser.
+    /// Opens the traces of a site without asking from now on, or asks again; stored in this browser.
     pub fn trust_site(self, site: String, on: bool) {
         self.trusted_sites.update(|sites| {
             sites.retain(|known| *known != site);
@@ -93,7 +93,7 @@ impl AppState {
         );
     }
 
-    /// Turns single-key shortcuts on or off; kept in this browser.
+    /// Turns single-key shortcuts on or off; stored in this browser.
     pub fn use_single_keys(self, on: bool) {
         browser::store_text(KEYS, (!on).then_some(KEYS_OFF));
         self.single_keys.set(on);

@@ -16,8 +16,8 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new(FAMILY, "Category", Width::Label).rank(8),
     TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
-    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(4),
-    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(5),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOP/byte").rank(4),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOP/s").rank(5),
     TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(6),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(7),
     TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),
@@ -80,7 +80,7 @@ fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
             {sentences}
         </div>
         <h2>"As a table"</h2>
-        <div class="twin">
+        <div class="chart-table">
             <SheetTable sheet=SHEET noun="operations" columns=COLUMNS empty="No GPU activity."/>
         </div>
     }

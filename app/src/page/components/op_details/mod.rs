@@ -153,7 +153,7 @@ fn details_body(details: OpDetails, view: &'static str) -> AnyView {
     });
     view! {
         {parts::head(&details)}
-        {parts::ways(&details, view)}
+        {parts::links(&details, view)}
         {parts::verdict(&details)}
         {details.gap.clone().map(gap_chart)}
         {reproduce}

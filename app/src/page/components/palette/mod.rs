@@ -1,220 +1,170 @@
 //! The command palette, which finds anything by typing: views, settings, actions, GPUs; findings, categories, modules,
 //! operations and kernels of the trace; thresholds; and last, files to export.
 //!
-//! Entries of the page are matched here; the worker searches the trace. To add an action: a variant of `Act`, a row in
-//! `actions`, an arm in `act`.
+//! Entries of the page are matched in `entries`; the worker searches the trace. To add an action: a variant of `Act`, a
+//! row in `actions`, an arm in `act`.
 
-use dormer_core::assess::Thresholds;
-use dormer_core::output::document::slug;
+mod entries;
+
 use gloo::timers::callback::Timeout;
 use leptos::html::Dialog;
 
-use crate::page::components::offline::{KEEP, SITES};
-use crate::page::engine::TraceSource;
 use crate::page::prelude::*;
-use crate::page::state::Stage;
-use crate::page::url::Theme;
-use crate::page::views::{VIEWS, export};
-use crate::protocol::{
-    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, FindInTrace, Found, FoundKind, Offer, fuzzy,
-};
+use crate::protocol::{ArtifactsQuery, FindInTrace, Found};
+use entries::{Entry, act, downloads, entries};
 
-/// The file extensions of exported files.
-const ENDINGS: &[&str] = &["csv", "html", "json", "md", "xlsx", "zip"];
+const LABEL: &str = "Operations, kernels, modules, findings, settings, views, files";
 
-/// The most entries for views, GPUs, files and actions together.
-const MOST: usize = 40;
-
-/// The action of an entry.
-#[derive(Debug, Clone, PartialEq)]
-enum Act {
-    /// Goes to a hash.
-    Go(String),
-    /// Goes to a hash, and moves the focus to the details there.
-    GoToDetails(String),
-    /// Selects a GPU.
-    Gpu(String),
-    /// Analyzes a time range; `None` for the whole trace.
-    Analyze(Option<(u64, u64)>),
-    /// Analyzes only one GPU, by its number.
-    AnalyzeGpu(String),
-    /// Generates a file and downloads it under a name.
-    Download(ArtifactQuery, String),
-    OpenFile,
-    OpenSample,
-    CompareWith,
-    Swap,
-    CloseReference,
-    Theme(Theme),
-    Keys,
-    /// Shows the panel of thresholds.
-    Thresholds,
-    /// Shows one threshold, by its key.
-    Threshold(&'static str),
-    Models,
-    Recent,
-    /// Shows the dialog about the offline copy and trusted sites.
-    Offline,
-    /// Uses theoretical peaks, or achievable figures.
-    Peak(bool),
-    OpenFolder,
+/// The typed text, and what it finds. `Copy`, so pass it around.
+#[derive(Clone, Copy)]
+struct Palette {
+    state: AppState,
+    engine: Engine,
+    text: RwSignal<String>,
+    in_trace: RwSignal<Vec<Found>>,
+    /// The files that can be exported.
+    files: RwSignal<Vec<Entry>>,
+    /// The entry that Enter chooses.
+    cursor: RwSignal<usize>,
+    entries: Memo<Vec<Entry>>,
+    debounce: StoredValue<Option<Timeout>, LocalStorage>,
 }
 
-impl Act {
-    /// Whether it only changes the page's appearance or behavior, not what is open.
-    fn is_setting(&self) -> bool {
-        matches!(
-            self,
-            Act::Theme(_)
-                | Act::Keys
-                | Act::Thresholds
-                | Act::Models
-                | Act::Recent
-                | Act::Offline
-                | Act::Peak(_)
-        )
-    }
-}
-
-/// A line of the list.
-#[derive(Debug, Clone, PartialEq)]
-struct Entry {
-    /// Its kind, in a word.
-    kind: &'static str,
-    /// The color token of an operation's category; empty for other entries.
-    token: String,
-    text: String,
-    /// The note beside it.
-    note: String,
-    act: Act,
-}
-
-impl Entry {
-    fn new(kind: &'static str, text: &str, act: Act) -> Entry {
-        Entry {
-            kind,
-            token: String::new(),
-            text: text.to_owned(),
-            note: String::new(),
-            act,
+impl Palette {
+    fn new() -> Palette {
+        let state = expect_context::<AppState>();
+        let text = RwSignal::new(String::new());
+        let in_trace = RwSignal::new(Vec::<Found>::new());
+        let files = RwSignal::new(Vec::<Entry>::new());
+        let entries = Memo::new(move |_| match state.palette.get() {
+            true => text.with(|text| entries(state, text, files.get(), &in_trace.get())),
+            false => Vec::new(),
+        });
+        Palette {
+            state,
+            engine: expect_context::<Engine>(),
+            text,
+            in_trace,
+            files,
+            cursor: RwSignal::new(0),
+            entries,
+            debounce: StoredValue::new_local(None),
         }
     }
-}
 
-/// The dialog. It is shown while [`AppState::palette`] is set.
-pub fn palette() -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let dialog = NodeRef::<Dialog>::new();
-    let text = RwSignal::new(String::new());
-    let in_trace = RwSignal::new(Vec::<Found>::new());
-    let files = RwSignal::new(Vec::<Entry>::new());
-    let cursor = RwSignal::new(0_usize);
-    show_while(dialog, state.palette);
-    Effect::new(move || {
-        if state.palette.get() {
-            text.set(String::new());
-            in_trace.set(Vec::new());
-            files.set(Vec::new());
-            cursor.set(0);
-            if state.is_open() {
-                let query = ArtifactsQuery { is_redacted: false };
-                engine.ask(query, move |offers| files.set(downloads(state, &offers)));
-            }
+    /// Starts over, and asks which files can be exported.
+    fn reset(self) {
+        self.text.set(String::new());
+        self.in_trace.set(Vec::new());
+        self.files.set(Vec::new());
+        self.cursor.set(0);
+        if self.state.is_open() {
+            let query = ArtifactsQuery { is_redacted: false };
+            self.engine.ask(query, move |offers| {
+                self.files.set(downloads(self.state, &offers));
+            });
         }
-    });
-    let entries = Memo::new(move |_| match state.palette.get() {
-        true => text.with(|text| entries(state, text, files.get(), &in_trace.get())),
-        false => Vec::new(),
-    });
-    let wait = StoredValue::new_local(None::<Timeout>);
-    let typed = move |event| {
-        text.set(event_target_value(&event));
-        cursor.set(0);
+    }
+
+    fn type_text(self, text: String) {
+        self.text.set(text);
+        self.cursor.set(0);
         // Debounce: typing is faster than reading.
-        wait.set_value(Some(Timeout::new(60, move || {
-            if untrack(|| state.is_open()) {
-                let text = text.get_untracked();
-                engine.ask(FindInTrace { text }, move |found| in_trace.set(found));
+        self.debounce.set_value(Some(Timeout::new(60, move || {
+            if untrack(|| self.state.is_open()) {
+                let text = self.text.get_untracked();
+                let query = FindInTrace { text };
+                self.engine
+                    .ask(query, move |found| self.in_trace.set(found));
             }
         })));
-    };
-    let choose = move |position: usize| {
-        let chosen = entries.with_untracked(|entries| entries.get(position).cloned());
+    }
+
+    /// The entry at a position was chosen.
+    fn choose(self, dialog: NodeRef<Dialog>, position: usize) {
+        let chosen = self
+            .entries
+            .with_untracked(|entries| entries.get(position).cloned());
         if let Some(entry) = chosen {
             // The action may move the focus or open another dialog.
             if let Some(dialog) = dialog.get_untracked() {
                 dialog.close();
             }
-            state.palette.set(false);
-            act(state, engine, entry.act);
+            self.state.palette.set(false);
+            act(self.state, self.engine, entry.act);
         }
-    };
-    let on_key = move |event: KeyboardEvent| {
-        let last = entries.with_untracked(Vec::len).saturating_sub(1);
-        let here = cursor.get_untracked();
+    }
+
+    fn press(self, dialog: NodeRef<Dialog>, event: &KeyboardEvent) {
+        let last = self.entries.with_untracked(Vec::len).saturating_sub(1);
+        let here = self.cursor.get_untracked();
         match event.key().as_str() {
-            "ArrowDown" => cursor.set(if here >= last { 0 } else { here + 1 }),
-            "ArrowUp" => cursor.set(here.checked_sub(1).unwrap_or(last)),
-            "Enter" => choose(here),
-            "Escape" => state.palette.set(false),
+            "ArrowDown" => self.cursor.set(if here >= last { 0 } else { here + 1 }),
+            "ArrowUp" => self.cursor.set(here.checked_sub(1).unwrap_or(last)),
+            "Enter" => self.choose(dialog, here),
+            "Escape" => self.state.palette.set(false),
             _ => return,
         }
         event.prevent_default();
         browser::after_paint(|| browser::bring_into_view("#palette [aria-selected=true]"));
+    }
+}
+
+/// The dialog. It is shown while [`AppState::palette`] is set.
+pub fn palette() -> impl IntoView {
+    let palette = Palette::new();
+    let (is_open, cursor) = (palette.state.palette, palette.cursor);
+    let dialog = NodeRef::<Dialog>::new();
+    show_while(dialog, is_open);
+    Effect::new(move || {
+        if is_open.get() {
+            palette.reset();
+        }
+    });
+    let option = move |(position, entry): (usize, Entry)| {
+        let dot =
+            (!entry.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> });
+        view! {
+            <li
+                id=option_id(position)
+                role="option"
+                class=format!("c-{}", entry.token)
+                aria-selected=move || (cursor.get() == position).to_string()
+                on:click=move |_| palette.choose(dialog, position)
+            >
+                <span class="what">{dot}{entry.text}</span>
+                <span class="soft">{entry.note}</span>
+                <span class="kind-of">{entry.kind}</span>
+            </li>
+        }
     };
-    let options = move || {
-        let option = |(position, entry): (usize, Entry)| {
-            let is_here = move || (cursor.get() == position).to_string();
-            let dot =
-                (!entry.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> });
-            view! {
-                <li
-                    id=option_id(position)
-                    role="option"
-                    class=format!("c-{}", entry.token)
-                    aria-selected=is_here
-                    on:click=move |_| choose(position)
-                >
-                    <span class="what">{dot}{entry.text}</span>
-                    <span class="soft">{entry.note}</span>
-                    <span class="kind-of">{entry.kind}</span>
-                </li>
-            }
-        };
-        each(entries.get().into_iter().enumerate(), option)
-    };
-    let active = move || {
-        entries
-            .with(|entries| !entries.is_empty())
-            .then(|| option_id(cursor.get()))
+    let options = move || each(palette.entries.get().into_iter().enumerate(), option);
+    let n_entries = move || palette.entries.with(Vec::len);
+    let count = move || match n_entries() {
+        0 => "No matches.".to_owned(),
+        n => format::counted(n as u64, "result"),
     };
     view! {
-        <dialog class="dialog palette" id="palette" aria-label="Find anything" node_ref=dialog on:close=move |_| state.palette.set(false)>
+        <dialog class="dialog palette" id="palette" aria-label="Find anything" node_ref=dialog on:close=move |_| is_open.set(false)>
             <div>
                 <input
                     id="palette-find"
                     type="text"
                     role="combobox"
-                    aria-label="Operations, kernels, modules, findings, settings, views, files"
+                    aria-label=LABEL
                     aria-autocomplete="list"
                     aria-expanded="true"
                     aria-controls="palette-list"
-                    aria-activedescendant=active
+                    aria-activedescendant=move || (n_entries() > 0).then(|| option_id(cursor.get()))
                     autocomplete="off"
                     spellcheck="false"
-                    placeholder="Operations, kernels, modules, findings, settings, views, files"
-                    prop:value=move || text.get()
-                    on:input=typed
-                    on:keydown=on_key
+                    placeholder=LABEL
+                    prop:value=move || palette.text.get()
+                    on:input=move |event| palette.type_text(event_target_value(&event))
+                    on:keydown=move |event| palette.press(dialog, &event)
                 />
                 <ul id="palette-list" role="listbox" aria-label="Results">{options}</ul>
-                <p class="fine" role="status">
-                    {move || entries.with(|entries| match entries.len() {
-                        0 => "No matches.".to_owned(),
-                        n => format::counted(n as u64, "result"),
-                    })}
-                </p>
+                <p class="fine" role="status">{count}</p>
             </div>
         </dialog>
     }
@@ -223,247 +173,4 @@ pub fn palette() -> impl IntoView {
 
 fn option_id(position: usize) -> String {
     format!("palette-{position}")
-}
-
-/// The entries that match the text: views, GPUs and actions by how well they match, then operations and files.
-fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -> Vec<Entry> {
-    let mut all = Vec::new();
-    if let Stage::Open(opened) = state.stage.get() {
-        let views = VIEWS.iter();
-        all.extend(
-            views.map(|view| Entry::new("View", view.title, Act::Go(state.link_to(view.slug)))),
-        );
-        all.extend(actions(state));
-        // With nothing typed, they would be most of the list.
-        if !text.trim().is_empty() {
-            let gpus = opened.gpus.iter();
-            all.extend(gpus.map(|name| Entry::new("GPU", name, Act::Gpu(name.clone()))));
-            all.extend(opened.steps.iter().map(|step| Entry {
-                note: step.window_length.clone(),
-                ..Entry::new(
-                    "Step",
-                    &format!("Analyze {}", step.name),
-                    Act::Analyze(Some(step.window)),
-                )
-            }));
-            all.extend(opened.gpus_alone.iter().map(|gpu| Entry {
-                note: gpu.length.clone(),
-                ..Entry::new(
-                    "GPU",
-                    &format!("Analyze {} alone", gpu.name),
-                    Act::AnalyzeGpu(gpu.device.clone()),
-                )
-            }));
-        }
-    } else {
-        all.extend(actions(state));
-    }
-    let best = |entries: Vec<Entry>| {
-        let scored = entries.into_iter().filter_map(|entry| {
-            let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind))?;
-            Some((score, entry))
-        });
-        fuzzy::best(scored, MOST)
-    };
-    // Entries that contain the text as a whole come first; those with only its letters come after the results from the
-    // trace.
-    let (all, weak): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| {
-        let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind));
-        score.is_some_and(|score| fuzzy::is_strong(text, score))
-    });
-    let mut found = best(all);
-    let of_trace: Vec<Entry> = in_trace.iter().map(|one| of_trace(state, one)).collect();
-    let (files, thresholds) = match text.trim() {
-        "" => (Vec::new(), Vec::new()),
-        _ => (best(files), best(thresholds(state))),
-    };
-    // A text with a file extension is a search for a file.
-    let is_file = text.split([' ', '.']).any(|word| ENDINGS.contains(&word));
-    found.extend(match is_file {
-        true => [files, of_trace, best(weak), thresholds].concat(),
-        false => [of_trace, best(weak), thresholds, files].concat(),
-    });
-    found
-}
-
-/// A result from the trace, and the link to it.
-fn of_trace(state: AppState, one: &Found) -> Entry {
-    let (kind, act) = match &one.kind {
-        FoundKind::Finding(heading) => {
-            let focus = Focus::at_section(slug(heading));
-            ("Finding", Act::Go(state.link_into("report", focus)))
-        }
-        FoundKind::Category(token) => {
-            let focus = Focus::of_category(token.clone());
-            ("Category", Act::Go(state.link_into("operations", focus)))
-        }
-        FoundKind::Module(class) => {
-            let focus = Focus::finding(format!("module:\"{class}\""));
-            ("Module", Act::Go(state.link_into("operations", focus)))
-        }
-        FoundKind::Operation(row) => {
-            let focus = Focus::at_row(*row);
-            (
-                "Operation",
-                Act::GoToDetails(state.link_into("operations", focus)),
-            )
-        }
-        FoundKind::Kernel(row) => {
-            let focus = Focus::at_row(*row);
-            (
-                "Kernel",
-                Act::GoToDetails(state.link_into("kernels", focus)),
-            )
-        }
-    };
-    Entry {
-        kind,
-        token: one.token.clone(),
-        text: one.name.clone(),
-        note: one.note.clone(),
-        act,
-    }
-}
-
-/// The thresholds that can be changed.
-fn thresholds(state: AppState) -> Vec<Entry> {
-    if !state.is_open() {
-        return Vec::new();
-    }
-    let all = Thresholds::ALL.iter().map(|threshold| Entry {
-        note: threshold.group.to_owned(),
-        ..Entry::new("Threshold", threshold.doc, Act::Threshold(threshold.key))
-    });
-    all.collect()
-}
-
-/// Every file that the Export view offers, archives of all files first.
-fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
-    let entry = |about, path: Option<&str>, name: String, title: &str| {
-        let saved = match path {
-            Some(_) => export::saved_name(state, about, false, &name),
-            None => name.clone(),
-        };
-        let query = ArtifactQuery::new(about, path, false);
-        Entry {
-            note: match about {
-                About::Target => title.to_owned(),
-                About::Comparison => format!("{title} (comparison)"),
-            },
-            ..Entry::new("Export", &name.clone(), Act::Download(query, saved))
-        }
-    };
-    let archives = offers.iter().map(|offer| {
-        let name = export::archive_name(state, offer.about);
-        entry(offer.about, None, name, "All files")
-    });
-    let groups = offers.iter().flat_map(|offer| &offer.groups);
-    let lines = groups
-        .flat_map(|group| &group.kinds)
-        .flat_map(|kind| &kind.lines);
-    let lines = lines.map(|line: &ArtifactLine| {
-        let name = line.path.rsplit('/').next().unwrap_or(&line.path);
-        entry(line.about, Some(&line.path), name.to_owned(), &line.title)
-    });
-    archives.chain(lines).collect()
-}
-
-/// The currently available actions.
-fn actions(state: AppState) -> Vec<Entry> {
-    let is_open = state.is_open();
-    let has_reference = state.reference.with(Stage::is_open);
-    let has_window = state
-        .overview
-        .with(|overview| is_open && overview.window.is_some());
-    let can_be_stored = browser::can_be_stored();
-    let copy = state.offline.get();
-    let (is_kept, has_newer) = (copy.kept.is_some(), copy.newer.is_some());
-    let rows = [
-        (true, "Open a file\u{2026}", Act::OpenFile),
-        (true, "Open the sample", Act::OpenSample),
-        (is_open, "Compare with\u{2026}", Act::CompareWith),
-        (has_window, "Analyze the whole trace", Act::Analyze(None)),
-        (has_reference, "Swap target and reference", Act::Swap),
-        (has_reference, "Close the reference", Act::CloseReference),
-        (true, "Colors: light", Act::Theme(Theme::Light)),
-        (true, "Colors: dark", Act::Theme(Theme::Dark)),
-        (true, "Colors: system", Act::Theme(Theme::System)),
-        (true, "Keyboard shortcuts", Act::Keys),
-        (true, "Choose a folder of traces\u{2026}", Act::OpenFolder),
-        (true, "Recent traces", Act::Recent),
-        (
-            state.has_runs(),
-            "Back to the runs",
-            Act::Go("#/runs".to_owned()),
-        ),
-        (can_be_stored && !is_kept, KEEP, Act::Offline),
-        (
-            is_kept && !has_newer,
-            "Offline copy: look for a newer one\u{2026}",
-            Act::Offline,
-        ),
-        (
-            has_newer,
-            "Offline copy: replace it by the newer build\u{2026}",
-            Act::Offline,
-        ),
-        (is_kept, "Offline copy: forget it\u{2026}", Act::Offline),
-        (true, SITES, Act::Offline),
-        (is_open, "Thresholds", Act::Thresholds),
-        (is_open, "Custom perf models", Act::Models),
-        (is_open, "Roofline peaks: achievable", Act::Peak(false)),
-        (
-            is_open,
-            "Roofline peaks: data sheet (peak)",
-            Act::Peak(true),
-        ),
-    ];
-    let possible = rows.into_iter().filter(|(is_possible, ..)| *is_possible);
-    possible
-        .map(|(_, text, act)| {
-            Entry::new(
-                if act.is_setting() {
-                    "Setting"
-                } else {
-                    "Action"
-                },
-                text,
-                act,
-            )
-        })
-        .collect()
-}
-
-fn act(state: AppState, engine: Engine, act: Act) {
-    match act {
-        Act::Go(hash) => browser::go_to_hash(&hash),
-        Act::GoToDetails(hash) => {
-            state.enters_details.set(true);
-            browser::go_to_hash(&hash);
-        }
-        Act::Gpu(name) => state.go(|place| place.choice.gpu = Some(name)),
-        Act::Analyze(window) => state.analyze(window),
-        Act::AnalyzeGpu(device) => state.analyze_gpu(device),
-        Act::Download(query, name) => export::download(engine, query, name, |_| {}),
-        Act::OpenFile => browser::choose_file(),
-        Act::OpenSample => engine.open(TraceSource::Sample),
-        Act::CompareWith => browser::choose_reference(),
-        Act::Swap => engine.swap(),
-        Act::CloseReference => engine.close_reference(),
-        Act::Theme(theme) => state.go(|place| place.theme = theme),
-        Act::Keys => state.key_sheet.set(true),
-        Act::Thresholds => {
-            state.thresholds.set(true);
-            browser::after_paint(|| browser::focus_on("thresholds"));
-        }
-        Act::Threshold(key) => {
-            state.thresholds.set(true);
-            browser::after_paint(move || browser::reveal(&format!("threshold-{key}")));
-        }
-        Act::Models => state.models_dialog.set(true),
-        Act::Recent => state.recent_dialog.set(true),
-        Act::Offline => state.offline_dialog.set(true),
-        Act::Peak(peak) => state.go(|place| place.choice.peak = peak),
-        Act::OpenFolder => browser::choose_folder(),
-    }
 }

@@ -101,7 +101,7 @@ impl Drawing {
         let n_outside = drawing.place(chart, is_shown, &scales);
         if n_outside > 0 {
             let y = if has_roofline { floor } else { drawing.height };
-            drawing.say_outside(n_outside, y);
+            drawing.note_outside(n_outside, y);
         }
         drawing
     }
@@ -151,7 +151,7 @@ impl Drawing {
     }
 
     /// How many operations are drawn at the edge, below the axis at `y`.
-    fn say_outside(&mut self, n_outside: u64, y: f64) {
+    fn note_outside(&mut self, n_outside: u64, y: f64) {
         let text = match self.width < WIDE {
             true => format!("{} at the edge", format::count(n_outside)),
             false => {
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn area_is_time_and_what_is_on_the_roof_lies_on_it() {
+    fn area_is_time_and_what_reaches_the_roofline_is_on_it() {
         let drawing = Drawing::new(&chart(), &[], 1000.0);
         let places: Vec<MarkPlace> = drawing.places.iter().flatten().copied().collect();
         // A quarter of the time means half the radius.
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_drawn_without_a_roof_or_a_window() {
+    fn nothing_is_drawn_without_a_roofline_or_a_width() {
         assert_eq!(
             Drawing::new(&RooflineChart::default(), &[], 900.0),
             Drawing::default()

@@ -119,7 +119,7 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
             view! { <li><i class=format!("dot c-{token}") class:square=is_square aria-hidden="true"></i>{label}</li> }
         },
     );
-    let mut says = match &chart.peak {
+    let mut note = match &chart.peak {
         Some(peak) => format!(
             "According to its data sheet, the links of {} carry {} per direction within a host.",
             peak.gpu,
@@ -131,14 +131,14 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
         .contains(&true)
         .then(|| network(chart.between_hosts_gbps));
     if chart.drawn().marks.len() < chart.marks.len() {
-        says += " Messages below 64 KiB are latency-bound and listed only in the table.";
+        note += " Messages below 64 KiB are latency-bound and listed only in the table.";
     }
     let badge = read_of(job);
     Some(
         view! {
             <section class="card" data-testid="job-bandwidth">
                 <h2>"Bus bandwidth by message size" {badge}</h2>
-                <p class="fine">{says}</p>
+                <p class="fine">{note}</p>
                 {chart_of(chart)}
                 <ul class="legend">{legend}</ul>
                 {network}
@@ -196,7 +196,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         if browser::has_modifier(&event) {
             return;
         }
-        let (here, last) = (cursor.get_untracked(), n_marks - 1);
+        let (here, last) = (cursor.get_untracked(), n_marks.saturating_sub(1));
         cursor.set(match event.key().as_str() {
             "ArrowRight" | "ArrowDown" => Some(here.map_or(0, |at| (at + 1).min(last))),
             "ArrowLeft" | "ArrowUp" => Some(here.unwrap_or(0).saturating_sub(1)),
@@ -342,7 +342,7 @@ fn figures(chart: &BandwidthChart) -> FactTable {
         ("Message", CellKind::Text),
         ("Between", CellKind::Text),
         ("Ranks", CellKind::Number),
-        ("Over hosts", CellKind::Text),
+        ("Across hosts", CellKind::Text),
         ("Count", CellKind::Number),
         ("Transfer, median", CellKind::Number),
         ("Bus bandwidth", CellKind::Number),

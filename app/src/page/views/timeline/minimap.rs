@@ -52,7 +52,7 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
     let below = CanvasState::default();
     Effect::new(move || {
         width.track();
-        model.stage.palette.track();
+        model.canvas.palette.track();
         model.outline.track();
         below.repaint(move || {
             painted(ground, width, |context, wide| {
@@ -62,7 +62,7 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
     });
     Effect::new(move || {
         width.track();
-        model.stage.palette.track();
+        model.canvas.palette.track();
         model.track();
         own.repaint(move || painted(canvas, width, |context, wide| paint(model, context, wide)));
     });
@@ -128,7 +128,7 @@ impl Model {
 }
 
 fn paint_busy(model: Model, context: &web_sys::CanvasRenderingContext2d, width: f64) {
-    let palette = model.stage.palette.read_untracked();
+    let palette = model.canvas.palette.read_untracked();
     model.outline.with_untracked(|outline| {
         context.set_fill_style_str(&palette.ink);
         context.set_global_alpha(0.55);
@@ -147,7 +147,7 @@ fn paint_busy(model: Model, context: &web_sys::CanvasRenderingContext2d, width: 
 }
 
 fn paint(model: Model, context: &web_sys::CanvasRenderingContext2d, width: f64) {
-    let palette = model.stage.palette.read_untracked();
+    let palette = model.canvas.palette.read_untracked();
     let length_ns = model.length_ns().max(1.0);
     let px = |ns: f64| ns / length_ns * width;
     context.set_fill_style_str(&palette.chosen);

@@ -117,7 +117,7 @@ fn collectives(strip: &StepStrip) -> FactTable {
     ];
     FactTable {
         title: match n_all > MOST_ROWS {
-            true => format!("The {MOST_ROWS} of {n_all} collectives that are waited for most"),
+            true => format!("The {MOST_ROWS} of {n_all} collectives with the most waiting time"),
             false => "Collectives of this step".to_owned(),
         },
         columns: columns.map(|(label, kind)| (label.to_owned(), kind)).into(),
