@@ -79,7 +79,7 @@ function hold(event) {
   // What is an entry is known while the event is heard, and no longer.
   const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry);
   globalThis.dormer.dropped = { entries, files: [...files] };
-  document.getElementById('boot-text').textContent = `Loading… ${files[0]?.name ?? 'What was dropped'} is opened then.`;
+  document.getElementById('boot-text').textContent = `Loading… ${files[0]?.name ?? 'The dropped file'} opens after that.`;
 }
 
 /** Takes out of dormer.html what was put into it, before anything else changes the page. */
@@ -139,7 +139,7 @@ start().catch((error) => {
     document.getElementById('boot').append(Object.assign(document.createElement(tag), { textContent: text }));
   add('h1', 'Dormer could not start');
   add('p', `${error.message}.`);
-  add('p', 'Reload the page. If that does not help, all files of one build have to be on the server, in one folder.');
+  add('p', 'Reload the page. If that does not help, make sure that all files of the same build are in one folder on the server.');
   if (report) document.getElementById('boot').append(report);
   console.error(error);
 });

@@ -10,6 +10,10 @@
 //!             engine ──────────── protocol ───────────────┘
 //! ```
 //!
+//! A view and its data have the same name everywhere: `page/views/steps.rs` asks a `StepsQuery` of `protocol/steps.rs`;
+//! `worker/answer.rs` passes it to `worker/steps.rs`, which answers with values of the core crate; the view shows them with
+//! `page/components`.
+//!
 //! Start reading at [`page::shell`].
 
 #![allow(

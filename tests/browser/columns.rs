@@ -111,7 +111,7 @@ fn columns_are_put_in_order_pinned_and_put_back() {
         page.js("$$('.column-list input:not(:checked)').forEach(box => box.click())")
             .await;
         page.click("#column-pin-gpu-time").await;
-        page.wait_for("!!$('table.held-2')").await;
+        page.wait_for("!!$('table.pinned-2')").await;
         page.screenshot("column-list.png").await;
         page.enter("#columns", Key::Escape + "").await;
         page.act("$('.scroller').scrollLeft = 300").await;
@@ -134,7 +134,7 @@ fn columns_are_put_in_order_pinned_and_put_back() {
         let usual = json!(usual);
         page.wait_for(&format!("String({SHOWN}) === String({usual})"))
             .await;
-        page.wait_for("$('#reset-columns').disabled && !$('table.held')")
+        page.wait_for("$('#reset-columns').disabled && !$('table.pinned')")
             .await;
     });
 }

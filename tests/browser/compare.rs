@@ -18,7 +18,7 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.wait_until_shown(1).await;
         page.text_when(HEADLINE, |text| text.starts_with("The target takes "))
             .await;
-        let roles = "$$('[data-testid=versus] .trace').map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
+        let roles = "$$('[data-testid=comparison-bar] .trace').map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
         let named = json!([["reference", "old.json"], ["target", "new.json"]]);
         page.wait_value(roles, named).await;
         let slower = "$('[data-testid=compare-headline]')?.innerText.includes('+')";

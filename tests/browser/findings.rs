@@ -46,7 +46,7 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
             page.text_when(card, |text| text.contains(part)).await;
         }
         page.click(&format!("{card} [data-to=op-details]")).await;
-        page.click(".op-details-ways [data-to=operations]").await;
+        page.click(".op-details-links [data-to=operations]").await;
         page.wait_text("tbody tr[aria-selected=true]", "aten::mm")
             .await;
         page.go(&format!("#/?{}", on_h100())).await;

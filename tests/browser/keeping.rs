@@ -132,7 +132,7 @@ fn traces_are_kept_where_the_user_wants_it() {
 
         page.load("").await;
         page.wait_text("[data-testid=recent]", "kept.json").await;
-        page.click("#forget-all").await;
+        page.click("#delete-all").await;
         page.wait_for("!$('[data-testid=recent]')").await;
     });
 }

@@ -114,7 +114,7 @@ const MISFITS: &str = r#"
     }
 
     // What can be clicked must not lie under something else that can.
-    const layer = element => element.closest('dialog, .panel, .op-details-panel, .top, .versus, .side, fieldset, #main');
+    const layer = element => element.closest('dialog, .panel, .op-details-panel, .top, .trace-bar, .side, fieldset, #main');
     // What a box with bars to scroll hides lies under nothing.
     const hidden = (element, x, y) => {
       for (let box = element.parentElement; box && box !== main; box = box.parentElement) {

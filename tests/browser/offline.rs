@@ -86,7 +86,7 @@ fn a_kept_copy_needs_no_server() {
         // The palette offers the actions for an existing copy.
         page.enter("body", Key::Control + "k").await;
         page.enter("#palette[open] input", "offline").await;
-        page.wait_text("#palette-list", "Offline copy: forget it")
+        page.wait_text("#palette-list", "Offline copy: delete it")
             .await;
         page.wait_for("!$('#palette-list').innerText.includes('Keep this version')")
             .await;
@@ -184,8 +184,8 @@ fn a_newer_build_is_used_when_the_user_asks_for_it() {
         page.click("#look-for-newer").await;
         page.wait_text("[data-testid=offline-said]", "cannot be reached")
             .await;
-        page.click("#forget-copy").await;
-        page.wait_text("[data-testid=offline-said]", "The copy is forgotten.")
+        page.click("#delete-copy").await;
+        page.wait_text("[data-testid=offline-said]", "The copy is deleted.")
             .await;
         let left: Value = page.js_async("caches.keys().then(done)", vec![]).await;
         assert_eq!(left, json!([]));
@@ -218,8 +218,8 @@ fn two_copies_on_one_host_are_apart() {
         page.load("").await;
         assert_eq!(build(page).await, old);
         page.click("#offline-line").await;
-        page.click("#forget-copy").await;
-        page.wait_text("[data-testid=offline-said]", "The copy is forgotten.")
+        page.click("#delete-copy").await;
+        page.wait_text("[data-testid=offline-said]", "The copy is deleted.")
             .await;
         page.stop_server();
         page.go_to(&format!("{outer}inner/")).await;

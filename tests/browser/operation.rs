@@ -38,10 +38,10 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
             page.wait_text(DETAILS, part).await;
         }
         // The mark of the same row.
-        page.click(&format!("{DETAILS} .op-details-ways [data-to=roofline]"))
+        page.click(&format!("{DETAILS} .op-details-links [data-to=roofline]"))
             .await;
         page.wait_hash("#/roofline").await;
-        page.find("#roof .ring.chosen").await;
+        page.find("#roofline-chart .ring.chosen").await;
         wait_for_subject(page, &name).await;
         page.click("#close-op-details").await;
         page.wait_for(GONE).await;
@@ -63,7 +63,7 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
         let name = subject(page).await;
         for view in ["tree", "timeline"] {
             page.go("#/operations?row=0").await;
-            let way = format!("{DETAILS} .op-details-ways [data-to={view}]");
+            let way = format!("{DETAILS} .op-details-links [data-to={view}]");
             page.click(&way).await;
             page.wait_hash(&format!("#/{view}")).await;
             page.wait_for(GONE).await;

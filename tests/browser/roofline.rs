@@ -6,7 +6,7 @@ use thirtyfour::prelude::*;
 use super::page::with_page;
 use super::traces::{kernels, product};
 
-const MARKS: &str = "$$('#roof .mark').length";
+const MARKS: &str = "$$('#roofline-chart .mark').length";
 
 #[test]
 fn operations_say_how_close_they_come_to_the_roof() {
@@ -57,13 +57,13 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
 #[test]
 fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
     with_page("roof", async |page| {
-        page.open_sample_at("#/roofline", "#roof .mark").await;
+        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
         let starts =
-            format!("$('[data-testid=roof-lead]').innerText.startsWith({MARKS} + ' operations (')");
+            format!("$('[data-testid=roofline-lead]').innerText.startsWith({MARKS} + ' operations (')");
         page.wait_for(&starts).await;
         let n_marks = page.value::<u64>(MARKS).await;
         // The table below has the same rows, plus those without a roofline.
-        let asides = page.text("[data-testid=roof-asides]").await;
+        let asides = page.text("[data-testid=roofline-asides]").await;
         let without_roof = asides
             .split_once("Copies between host and GPU (")
             .unwrap()
@@ -73,7 +73,7 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
         page.wait_says("[data-testid=count]", &count).await;
         for roofline in ["memory, peak 3.35 TB/s", "matrix BF16, peak 989 TFLOPS"] {
             page.wait_for(&format!(
-                "$$('#roof text.name').some(name => name.textContent === {})",
+                "$$('#roofline-chart text.name').some(name => name.textContent === {})",
                 json!(roofline)
             ))
             .await;
@@ -84,19 +84,19 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
 #[test]
 fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
     with_page("roof-keys", async |page| {
-        page.open_sample_at("#/roofline", "#roof .mark").await;
-        page.enter("#roof", Key::Right + Key::Right).await;
+        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
+        page.enter("#roofline-chart", Key::Right + Key::Right).await;
         // The second mark by time is the second row of the table.
         page.wait_for(
-            "$('#roof [role=status]').textContent.startsWith($('#roof .tip h3').innerText)",
+            "$('#roofline-chart [role=status]').textContent.startsWith($('#roofline-chart .tip h3').innerText)",
         )
         .await;
-        page.enter("#roof", Key::Enter).await;
+        page.enter("#roofline-chart", Key::Enter).await;
         page.find("[data-testid=op-details] dl").await;
-        page.find("#roof .ring.chosen").await;
+        page.find("#roofline-chart .ring.chosen").await;
         page.wait_for("$('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'")
             .await;
-        page.click(".op-details-ways [data-to=operations]").await;
+        page.click(".op-details-links [data-to=operations]").await;
         page.wait_for("location.hash.startsWith('#/operations') && $('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
     });
 }
@@ -104,15 +104,15 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
 #[test]
 fn the_pointer_shows_and_selects_a_mark() {
     with_page("roof-pointer", async |page| {
-        page.open_sample_at("#/roofline", "#roof .mark").await;
+        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
         page.act(
-            "const mark = $('#roof .mark'), box = mark.getBoundingClientRect();
+            "const mark = $('#roofline-chart .mark'), box = mark.getBoundingClientRect();
              for (const kind of ['mousemove', 'click'])
                mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }))",
         )
         .await;
-        page.find("#roof .tip").await;
-        page.find("#roof .ring.chosen").await;
+        page.find("#roofline-chart .tip").await;
+        page.find("#roofline-chart .ring.chosen").await;
         page.wait_hash("row=").await;
     });
 }
@@ -120,11 +120,11 @@ fn the_pointer_shows_and_selects_a_mark() {
 #[test]
 fn the_legend_filters_chart_and_table() {
     with_page("roof-legend", async |page| {
-        page.open_sample_at("#/roofline", "#roof .mark").await;
+        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
         let all = page.value::<u64>(MARKS).await;
         page.click(".chip[data-token=gemm]").await;
         page.wait_for(&format!("{MARKS} < {all}")).await;
-        page.wait_for(&format!("{MARKS} === $$('#roof .mark.c-gemm').length"))
+        page.wait_for(&format!("{MARKS} === $$('#roofline-chart .mark.c-gemm').length"))
             .await;
         let some = page.value::<u64>(MARKS).await;
         page.wait_for(&format!(
@@ -145,7 +145,7 @@ fn without_a_gpu_the_roofline_says_how_to_choose_one() {
         page.wait_text("[data-testid=no-roofline]", "No GPU chosen")
             .await;
         page.go("#/roofline?gpu=MI300X").await;
-        page.find("#roof .mark").await;
+        page.find("#roofline-chart .mark").await;
         // Without shapes, FLOPs and bytes are unknown.
         page.open("kernels.json", &kernels(&[30])).await;
         // The GPU of the previous trace is not kept.

@@ -50,7 +50,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
         page.click("[data-drawing=flame]").await;
         page.wait_hash("section=flame").await;
         let path = "$$('[data-testid=flame-path] li').length";
-        let says = "$('[data-testid=flame-says]').textContent";
+        let says = "$('[data-testid=flame-status]').textContent";
         page.wait_for("$('[data-testid=flame-total]').textContent.endsWith(' GPU time')")
             .await;
         page.enter("#flame", Key::Home).await;

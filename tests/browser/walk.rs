@@ -11,10 +11,10 @@ use super::traces::slow_product_in_python;
 const WAY: [(&str, &str); 4] = [
     (FINDING, "#/?story="),
     (
-        "#op-details .op-details-ways :is([data-to=operations], [data-to=kernels])",
+        "#op-details .op-details-links :is([data-to=operations], [data-to=kernels])",
         "#/",
     ),
-    ("#op-details .op-details-ways [data-to=tree]", "#/tree?"),
+    ("#op-details .op-details-links [data-to=tree]", "#/tree?"),
     (".details [data-to=timeline]", "#/timeline?event="),
 ];
 

@@ -24,7 +24,7 @@ fn a_step_of_the_table_is_analysed_alone() {
 }
 
 #[test]
-fn a_step_is_analysed_alone_and_the_whole_again() {
+fn a_step_is_analyzed_alone_and_the_whole_again() {
     with_page("window", async |page| {
         page.open_sample().await;
         let whole: Value = page.value(HEADLINE).await;

@@ -79,7 +79,7 @@ const PICTURES: &[Picture] = &[
     Picture { name: "report", open: Open::Sample, hash: "#/report", mark: "[data-testid=report]", script: "" },
     Picture { name: "operation", open: Open::Sample, hash: "#/operations", mark: "[id^=unified_perf_summary-]", script: "
         $('[id^=unified_perf_summary-]').click();" },
-    Picture { name: "roofline", open: Open::Sample, hash: "#/roofline", mark: "#roof circle", script: "" },
+    Picture { name: "roofline", open: Open::Sample, hash: "#/roofline", mark: "#roofline-chart circle", script: "" },
     Picture { name: "tree", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "
         $('#hottest').click();" },
     Picture { name: "flame", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "

@@ -51,7 +51,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Command palette",
-        sources: &["components/palette.rs"],
+        sources: &["components/palette/mod.rs"],
         rows: &[
             row(&["ArrowUp", "ArrowDown"], "Previous, next result"),
             row(&["Enter"], "Open or run it"),
@@ -69,7 +69,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Operations, Kernels",
-        sources: &["components/sheet_table.rs"],
+        sources: &["components/sheet_rows.rs"],
         rows: &[
             row(&["Enter"], "Move to the details of the selected row"),
             row(&[" "], "Mark the row; marked rows are added up (Ctrl+click, Shift+click)"),
@@ -110,7 +110,9 @@ pub const KEYS: &[KeyGroup] = &[
         title: "Call tree",
         sources: &["views/tree/state.rs"],
         rows: &[
-            row(&["i"], "Show the modules of a class separately, or merge them"),row(&["h"], "Expand the path with the most GPU time")],
+            row(&["i"], "Show the modules of a class separately, or merge them"),
+            row(&["h"], "Expand the path with the most GPU time"),
+        ],
     },
     KeyGroup {
         title: "Call tree: flame graph",
@@ -154,18 +156,18 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Job: ranks and steps",
-        sources: &["views/job/heatmap.rs"],
+        sources: &["views/job/heatmap/model.rs"],
         rows: &[
             row(&["ArrowUp", "ArrowDown"], "Rank above, below"),
             row(&["ArrowLeft", "ArrowRight"], "Previous, next step"),
             row(&["Home", "End"], "First, last rank"),
-            row(&["Enter", " "], "Open the trace of the rank at the step; open or close a host"),
+            row(&["Enter", " "], "Open the trace of the rank at the step; show or hide the ranks of a host"),
             row(&["Escape"], "Clear the selection"),
         ],
     },
     KeyGroup {
         title: "Job: ranks within a step",
-        sources: &["views/job/strip/mod.rs"],
+        sources: &["views/job/strip/model.rs"],
         rows: &[
             row(&["ArrowUp", "ArrowDown"], "Rank above, below"),
             row(&["ArrowLeft", "ArrowRight"], "Previous, next collective"),

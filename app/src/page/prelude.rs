@@ -5,9 +5,13 @@ pub use leptos::ev::{KeyboardEvent, MouseEvent};
 pub use leptos::prelude::*;
 
 pub use super::browser;
-pub use super::components::buttons::{StepButton, Steps, Switch, copy_button, copy_made, icon};
-pub use super::components::charts::{bar_list, bars, facts_table, gaps, split_bar, waterfall};
-pub use super::components::dialog::{ReadFile, dialog_header, show_while};
+pub use super::components::buttons::{
+    StepButton, Steps, Switch, close_button, copy_button, copy_made, icon, show_all,
+};
+pub use super::components::charts::{
+    bar_list, bars, chart_figures, facts_table, gaps, split_bar, tooltip, waterfall,
+};
+pub use super::components::dialog::{ReadFile, dialog, dialog_button, dialog_header, show_while};
 pub use super::components::findings::{evidence_list, findings};
 pub use super::components::limits::limits;
 pub use super::components::op_details::{self, details_button};
@@ -16,13 +20,13 @@ pub use super::components::sheet_table::SheetTable;
 pub use super::components::table_column::{
     TableColumn, Width, category_cell, gauge_cell, share_cell, text_cell,
 };
+pub use super::components::text::{
+    GUESS, ViewLink, category_legend, cut_name, each, pairs, prose, selection, with_units,
+};
 pub use super::components::thresholds::thresholds_button;
 pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search};
 pub use super::components::virtual_rows::{VirtualRow, VirtualRows};
 pub use super::components::virtual_table::{Line, RowAct, VirtualTable, sort_heading};
-pub use super::components::words::{
-    GUESS, ViewLink, category_legend, cut_name, each, pairs, prose, selection, with_units,
-};
 pub use super::engine::Engine;
 pub use super::state::AppState;
 pub use super::url::{DetailsOf, Focus};

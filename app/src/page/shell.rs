@@ -6,9 +6,7 @@ use web_sys::File;
 use crate::page::browser::{Drag, Dropped, Half};
 use crate::page::components::dialog::file_input;
 use crate::page::components::file_chooser::file_chooser;
-use crate::page::components::header::{
-    carried_bar, header, linked_trace_bar, navigation, window_bar,
-};
+use crate::page::components::header::{header, navigation};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
 use crate::page::components::offline::{look_for_copy, offline_dialog};
@@ -17,7 +15,7 @@ use crate::page::components::palette::palette;
 use crate::page::components::recent::recent_dialog;
 use crate::page::components::sender_question::sender_question;
 use crate::page::components::thresholds::thresholds_panel;
-use crate::page::components::versus::{adding, fetching, open_error, versus};
+use crate::page::components::trace_bars::bars;
 use crate::page::fleet::VIEW as FLEET;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, VIEW as JOB};
@@ -34,11 +32,74 @@ pub fn app() -> impl IntoView {
     provide_context(state);
     provide_context(engine);
     engine.start();
+    engine.listen_to_senders();
+    look_for_copy(state);
+    listen(state, engine);
+    Effect::new(move || browser::set_theme(state.theme().get()));
+    Effect::new(move || browser::set_title(&title(state)));
+    Effect::watch(
+        move || state.choice().get(),
+        move |choice, _, _| analyze_again(state, engine, choice),
+        false,
+    );
+    let is_open = Memo::new(move |_| state.shows_trace());
+    let is_shown = Memo::new(move |_| {
+        state.shows_job() && state.job.with(JobStage::is_shown)
+            || state.shows_fleet()
+            || state.shows_runs()
+            || is_open.get()
+    });
+    // The button that opened a trace is gone once it is open.
+    Effect::new(move || {
+        if is_shown.get() {
+            browser::catch_focus(None, &IN_VIEW, "main");
+        }
+    });
+
+    view! {
+        <a class="skip" href="#main" on:click=move |event| {
+            event.prevent_default();
+            browser::focus_on("main");
+        }>"Skip to content"</a>
+        {header()}
+        {bars()}
+        <Show when=move || is_open.get()>
+            {navigation()}
+        </Show>
+        <main
+            id="main"
+            tabindex="-1"
+            class:fills=move || is_open.get() && state.view().fills
+            class:alone=move || !is_shown.get()
+            class:of-job=move || state.shows_many()
+            data-view=move || shown_slug(state)
+        >
+            {file_inputs()}
+            <p class="on-paper">{move || on_paper(state)}</p>
+            <ErrorBoundary fallback=broken>
+                {stages()}
+            </ErrorBoundary>
+        </main>
+        <Show when=move || is_open.get()>
+            {details_panel()}
+            {thresholds_panel()}
+            {models_dialog()}
+        </Show>
+        {recent_dialog()}
+        {offline_dialog()}
+        {sender_question()}
+        {file_chooser()}
+        {key_sheet()}
+        {palette()}
+        {drop_zones()}
+    }
+}
+
+/// Follows what the browser reports: links, keys, files, and that the page is being closed.
+fn listen(state: AppState, engine: Engine) {
     if browser::served_for().is_some() {
         browser::notify_on_close();
     }
-    engine.listen_to_senders();
-    look_for_copy(state);
     browser::ask_before_leaving(move || state.would_lose());
     browser::follow_links();
     browser::on_hash_change(move |hash| {
@@ -65,77 +126,16 @@ pub fn app() -> impl IntoView {
     });
     browser::on_launch(move |files| engine.open_together(files));
     browser::take_waiting_drop(move |dropped| take_dropped(state, engine, dropped, Half::Left));
-    Effect::new(move || browser::set_theme(state.theme().get()));
-    Effect::new(move || browser::set_title(&title(state)));
-    Effect::watch(
-        move || state.choice().get(),
-        move |choice, _, _| analyze_again(state, engine, choice),
-        false,
-    );
-    let is_open = Memo::new(move |_| state.shows_trace());
-    let is_shown = Memo::new(move |_| {
-        state.shows_job() && state.job.with(JobStage::is_shown)
-            || state.shows_fleet()
-            || state.shows_runs()
-            || is_open.get()
-    });
-    // The button that opened a trace is gone once it is open.
-    Effect::new(move || {
-        if is_shown.get() {
-            browser::catch_focus(None, &IN_VIEW, "main");
-        }
-    });
+}
 
-    view! {
-        <a class="skip" href="#main" on:click=move |event| {
-            event.prevent_default();
-            browser::focus_on("main");
-        }>"Skip to the content"</a>
-        {header()}
-        <div class="bars">
-            {fetching()}
-            {adding()}
-            {open_error()}
-            {versus()}
-            {window_bar()}
-            {carried_bar()}
-            {linked_trace_bar()}
-        </div>
-        <Show when=move || is_open.get()>
-            {navigation()}
-        </Show>
-        <main
-            id="main"
-            tabindex="-1"
-            class:fills=move || is_open.get() && state.view().fills
-            class:alone=move || !is_shown.get()
-            class:of-job=move || state.shows_many()
-            data-view=move || match is_open.get() {
-                true => state.view().slug,
-                false if state.shows_job() => JOB,
-                false if state.shows_fleet() => FLEET,
-                false if state.shows_runs() => RUNS,
-                false => "",
-            }
-        >
-            {file_inputs()}
-            <p class="on-paper">{move || on_paper(state)}</p>
-            <ErrorBoundary fallback=broken>
-                {stages()}
-            </ErrorBoundary>
-        </main>
-        <Show when=move || is_open.get()>
-            {details_panel()}
-            {thresholds_panel()}
-            {models_dialog()}
-        </Show>
-        {recent_dialog()}
-        {offline_dialog()}
-        {sender_question()}
-        {file_chooser()}
-        {key_sheet()}
-        {palette()}
-        {drop_zones()}
+/// The slug of the shown view; empty while there is none.
+fn shown_slug(state: AppState) -> &'static str {
+    match state.shows_trace() {
+        true => state.view().slug,
+        false if state.shows_job() => JOB,
+        false if state.shows_fleet() => FLEET,
+        false if state.shows_runs() => RUNS,
+        false => "",
     }
 }
 

@@ -43,7 +43,7 @@ pub struct RowsQuery {
     /// Labels of the requested columns, in order, including additional ones.
     pub columns: Vec<String>,
     /// How many letters fit in each requested column; 0 or missing for any number.
-    pub rooms: Vec<usize>,
+    pub max_letters: Vec<usize>,
     /// The filter, in the syntax of [`super::search`].
     pub find: String,
     /// Color tokens of the requested categories; empty for all.

@@ -11,7 +11,7 @@ use crate::protocol::wire::part;
 pub(super) enum Chunks {
     /// The worker reads it.
     Own(ReadableStreamDefaultReader),
-    /// The page reads it: `app/src/page/browser/ports.rs`.
+    /// The page reads it: `app/src/page/browser/file_ports.rs`.
     FromPage(MessagePort),
 }
 

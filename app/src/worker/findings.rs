@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_product_leads_to_its_row_and_its_call() {
+    fn the_longest_gemm_leads_to_its_row_and_its_call() {
         // Event 0 is the GEMM, event 2 the kernel it launches with call 1, which is long, so that it is far from any
         // roofline.
         let trace = r#"{"traceEvents": [

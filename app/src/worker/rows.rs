@@ -56,7 +56,7 @@ impl Rows {
             let rows = order(table, &query.find, &query.only, query.sort.as_ref());
             (requested, rows)
         });
-        for (label, room) in query.columns.iter().zip(&query.rooms) {
+        for (label, room) in query.columns.iter().zip(&query.max_letters) {
             Names::prepare(&mut self.names, table, label, *room);
         }
         let names = |label: &String| {
@@ -290,10 +290,10 @@ mod tests {
     #[test]
     fn names_are_cut_to_the_room_that_is_given() {
         let sheet = sheet();
-        let cut = |rooms: &[usize]| {
+        let cut = |max_letters: &[usize]| {
             let query = RowsQuery {
                 columns: vec!["name".into(), "Count".into()],
-                rooms: rooms.to_vec(),
+                max_letters: max_letters.to_vec(),
                 find: "softmax".into(),
                 count: 9,
                 ..RowsQuery::default()

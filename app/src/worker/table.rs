@@ -307,7 +307,7 @@ mod tests {
     /// Eight layers of attention, every second one with a window of unknown size: the sheet assumes the full context
     /// for all of them.
     #[test]
-    fn attention_to_a_window_of_unknown_width_has_no_rate() {
+    fn attention_to_a_window_of_unknown_size_has_no_rate() {
         let step = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)";
         let mut timetable = Timetable::new().annotation(step, 0..400);
         for at in 0_u32..8 {

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_analysed_alone_and_the_whole_again() {
+    fn a_step_is_analyzed_alone_and_the_whole_again() {
         let mut analysis = two_steps();
         let steps = analysis.opened().steps;
         let second = &steps[1];
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_held_against_the_step_of_its_name_in_the_reference() {
+    fn a_step_is_compared_with_the_step_of_its_name_in_the_reference() {
         let mut traces = Traces::new(two_steps());
         let window = |at: usize| Choice {
             window: Some(two_steps().opened().steps[at].window),

@@ -29,7 +29,7 @@ pub(crate) const VIEWS: [(&str, &str); 12] = [
     ("overview", "[data-testid=headline]"),
     ("report", "[data-testid=report]"),
     ("operations", "[id^=unified_perf_summary-]"),
-    ("roofline", "#roof circle"),
+    ("roofline", "#roofline-chart circle"),
     ("kernels", "[id^=kernel_summary-]"),
     ("tree", "[id^=node-]"),
     ("system", "[data-testid=system]"),

@@ -85,7 +85,7 @@ pub async fn page_file() -> Result<Blob, String> {
     }
     let build = offline::build();
     let missing = |why: String| format!("dormer.html could not be fetched: {why}");
-    let response = match offline::kept_file(ONE_FILE, &build).await {
+    let response = match offline::stored_file(ONE_FILE, &build).await {
         Some(kept) => kept,
         None => {
             let url = format!("./{ONE_FILE}?v={build}");

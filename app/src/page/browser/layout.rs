@@ -59,13 +59,13 @@ pub fn width_of(element: NodeRef<Div>) -> RwSignal<f64> {
     width
 }
 
-/// The pointer's position relative to an element's upper left corner.
-pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f64, f64) {
-    let corner = element.get_bounding_client_rect();
-    (
+/// The pointer's position relative to an element's upper left corner; `None` if the element is gone.
+pub fn pointer_at(element: NodeRef<Div>, event: &web_sys::MouseEvent) -> Option<(f64, f64)> {
+    let corner = element.get_untracked()?.get_bounding_client_rect();
+    Some((
         f64::from(event.client_x()) - corner.left(),
         f64::from(event.client_y()) - corner.top(),
-    )
+    ))
 }
 
 /// Sends all events of a pressed pointer to the element it was pressed on, wherever it moves.
@@ -119,10 +119,10 @@ fn measured_mono_letter() -> Option<f64> {
     let family = style.get_property_value("--mono").ok()?;
     let canvas = document().create_element("canvas").ok()?;
     let canvas: web_sys::HtmlCanvasElement = canvas.dyn_into().ok()?;
-    let brush = canvas.get_context("2d").ok()??;
-    let brush: web_sys::CanvasRenderingContext2d = brush.dyn_into().ok()?;
-    brush.set_font(&format!("{SIZE_PX}px {family}"));
-    Some(brush.measure_text("0").ok()?.width() / SIZE_PX)
+    let context = canvas.get_context("2d").ok()??;
+    let context: web_sys::CanvasRenderingContext2d = context.dyn_into().ok()?;
+    context.set_font(&format!("{SIZE_PX}px {family}"));
+    Some(context.measure_text("0").ok()?.width() / SIZE_PX)
 }
 
 /// Scrolls an element into view, as little as needed.

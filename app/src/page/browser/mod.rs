@@ -8,9 +8,9 @@
 //! | `worker` | workers, their messages, and requests |
 //! | `fetched` | files of the page's own site |
 //! | `files` | incoming files and downloads |
-//! | `ports` | files that the page reads for its workers |
-//! | `heads` | how files begin |
-//! | `kept` | traces kept on this computer |
+//! | `file_ports` | files that the page reads for its workers |
+//! | `file_head` | the first text of a file |
+//! | `stored_traces` | traces stored on this computer |
 //! | `offline` | the offline copy of the page, and the page as an app |
 //! | `senders` | other windows that send a trace |
 //! | `focus` | the keyboard focus, and keys that no element handled |
@@ -21,15 +21,15 @@ mod address;
 mod archive;
 mod embedded;
 mod fetched;
+mod file_head;
+mod file_ports;
 mod files;
 mod focus;
-mod heads;
-mod kept;
 mod layout;
 mod offline;
-mod ports;
 mod senders;
 mod served;
+mod stored_traces;
 mod worker;
 
 use std::cell::RefCell;
@@ -47,6 +47,8 @@ pub use embedded::{
     is_opened_as_file, is_sandboxed, page_file,
 };
 pub use fetched::{Found, fetched, found};
+pub use file_head::{head_of, n_cores};
+pub use file_ports::post;
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
     download_file, on_drag, read_text, take_files, take_folder, take_waiting_drop,
@@ -55,21 +57,19 @@ pub use focus::{
     catch_focus, focus_leaves, focus_on, has_modifier, has_open_dialog, keep_focus, on_key,
     remember_focus, return_focus, reveal, types_text,
 };
-pub use heads::{head_of, n_cores};
-pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
-    is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top, width_of,
+    is_wider_than, last_passed, mono_letter, on_scroll, pointer_at, scroll_to_top, width_of,
 };
 pub use offline::{
-    FrontPage, build, can_be_kept, copy_bytes, forget_build, front_page, keep_build, kept_build,
-    offer_as_app, on_launch,
+    FrontPage, build, can_be_stored, copy_bytes, delete_build, front_page, offer_as_app, on_launch,
+    store_build, stored_build,
 };
-pub use ports::post;
 pub use senders::{Sender, SenderMessage, SentTrace, on_sender_message};
 pub use served::{
     PageSource, is_visible, json_of, local_time, notify_on_close, page_source, served_for,
 };
+pub use stored_traces::{StoredTrace, delete_trace, store_trace, stored_trace, stored_traces};
 pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 
 thread_local! {
@@ -195,13 +195,13 @@ pub fn json_text(text: &str) -> String {
     json.map_or_else(|_| "\"\"".to_owned(), String::from)
 }
 
-/// A text that the user asked this browser to keep. Browsers may disable local storage.
-pub fn kept(key: &str) -> Option<String> {
+/// A text that the user asked this browser to store. Browsers may disable local storage.
+pub fn stored_text(key: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(key).ok()?
 }
 
-/// Keeps a text in this browser, or deletes it.
-pub fn keep_text(key: &str, text: Option<&str>) {
+/// Stores a text in this browser, or deletes it.
+pub fn store_text(key: &str, text: Option<&str>) {
     if let Ok(Some(storage)) = window().local_storage() {
         let _ = match text {
             Some(text) => storage.set_item(key, text),

@@ -1,4 +1,4 @@
-//! The copy of the page that this browser keeps for offline use, and the page as an installed app.
+//! The copy of the page that this browser stores for offline use, and the page as an installed app.
 //!
 //! The files of one build are in a cache of their own, named after the page's folder, and `sw.js` answers from it. It
 //! is created, replaced and deleted here, only when the user asks. Browsers do not support it for a page that was
@@ -10,7 +10,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, PerformanceEntry, RequestCache, RequestInit, Response};
 
 use super::files::{call, later};
-use super::kept::file_of;
+use super::stored_traces::file_of;
 use super::{document, policy, window};
 use crate::protocol::wire::{error_text, is_request, message, part};
 
@@ -42,7 +42,7 @@ pub struct FrontPage {
 }
 
 /// Whether this browser can keep a copy of this page.
-pub fn can_be_kept() -> bool {
+pub fn can_be_stored() -> bool {
     let has = |name: &str, of: &JsValue| !part(of, name).is_falsy();
     let is_secure = has("isSecureContext", &window());
     let is_served = policy().contains("worker-src 'self'");
@@ -91,20 +91,20 @@ fn workers() -> JsValue {
     part(&window().navigator(), "serviceWorker")
 }
 
-/// The build that is kept.
-pub async fn kept_build() -> Option<String> {
-    build_of(&text_of(&kept(folder()).await?).await?)
+/// The build that is stored.
+pub async fn stored_build() -> Option<String> {
+    build_of(&text_of(&stored_response(folder()).await?).await?)
 }
 
-/// The kept response for a URL.
-async fn kept(url: String) -> Option<Response> {
-    if !can_be_kept() {
+/// The stored response for a URL.
+async fn stored_response(url: String) -> Option<Response> {
+    if !can_be_stored() {
         return None;
     }
     // Only an existing cache is opened: opening creates it.
     let options = message(&[("cacheName", cache_name().into())]).into();
-    let kept = later(&caches(), "match", &[url.into(), options]).await;
-    kept.ok()?.dyn_into().ok()
+    let stored = later(&caches(), "match", &[url.into(), options]).await;
+    stored.ok()?.dyn_into().ok()
 }
 
 /// Whether a file is the one-file page of a build: its script contains the id (`xtask/src/one_file.rs`).
@@ -114,9 +114,9 @@ pub(super) async fn is_one_file_of(file: &Blob, build: &str) -> Result<bool, Str
     Ok(text.includes(&format!("globalThis.dormer = {{ build: '{build}'"), 0))
 }
 
-/// A file of a build from the kept copy, without a request.
-pub(super) async fn kept_file(name: &str, build: &str) -> Option<Response> {
-    kept(format!("{}{name}?v={build}", folder())).await
+/// A file of a build from the stored copy, without a request.
+pub(super) async fn stored_file(name: &str, build: &str) -> Option<Response> {
+    stored_response(format!("{}{name}?v={build}", folder())).await
 }
 
 async fn text_of(response: &Response) -> Option<String> {
@@ -153,9 +153,9 @@ pub(super) async fn fetched(url: &str, cache: RequestCache) -> Result<Response, 
     }
 }
 
-/// Keeps the build of a front page in place of the previous one; `on_progress` receives the number of files fetched.
+/// Stores the build of a front page in place of the previous one; `on_progress` receives the number of files fetched.
 /// On failure, the previous copy stays as it is.
-pub async fn keep_build(front: FrontPage, on_progress: impl Fn(usize)) -> Result<(), String> {
+pub async fn store_build(front: FrontPage, on_progress: impl Fn(usize)) -> Result<(), String> {
     let FrontPage {
         build,
         text,
@@ -165,7 +165,7 @@ pub async fn keep_build(front: FrontPage, on_progress: impl Fn(usize)) -> Result
     let cache = later(&caches(), "open", &[name]).await?;
     let stored = store(&cache, &build, &text, on_progress).await;
     if let Err(why) = stored {
-        if kept_build().await.is_none() {
+        if stored_build().await.is_none() {
             let _ = later(&caches(), "delete", &[cache_name().into()]).await;
         }
         return Err(why);
@@ -259,7 +259,7 @@ async fn expect_build(name: &str, response: &Response, build: &str) -> Result<()
 }
 
 /// Deletes the copy. The page keeps running until it is reloaded, then from the server.
-pub async fn forget_build() -> Result<(), String> {
+pub async fn delete_build() -> Result<(), String> {
     later(&caches(), "delete", &[cache_name().into()]).await?;
     let registration = later(&workers(), "getRegistration", &[folder().into()]).await?;
     if part(&registration, "scope").as_string() == Some(folder()) {

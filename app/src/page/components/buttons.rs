@@ -37,37 +37,42 @@ pub fn icon(name: &'static str) -> impl IntoView {
     }
 }
 
-pub fn copy_button(text: String, says: &'static str) -> impl IntoView {
-    copy_made(move || text.clone(), says, || {})
+pub fn copy_button(text: String, label: &'static str) -> impl IntoView {
+    copy_made(move || text.clone(), label, || {})
 }
 
 /// A button that copies a text generated when it is pressed; `then` is called after copying.
 pub fn copy_made(
     make: impl Fn() -> String + 'static,
-    says: &'static str,
+    label: &'static str,
     then: impl Fn() + Copy + 'static,
 ) -> impl IntoView {
-    let label = RwSignal::new(says);
+    let shown = RwSignal::new(label);
     let copy = move |_| {
         browser::copy(&make(), move |copied| {
             if copied {
                 then();
             }
-            label.set(if copied {
+            shown.set(if copied {
                 "Copied"
             } else {
                 "Select and press Ctrl+C"
             });
             Timeout::new(1600, move || {
                 // The button may be gone by then.
-                let _ = label.try_set(says);
+                let _ = shown.try_set(label);
             })
             .forget();
         });
     };
     view! {
-        <button type="button" class="small" on:click=copy aria-live="polite">{label}</button>
+        <button type="button" class="small" on:click=copy aria-live="polite">{shown}</button>
     }
+}
+
+/// A small button that closes the bar or the panel around it.
+pub fn close_button(close: impl Fn() + 'static) -> impl IntoView {
+    view! { <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button> }
 }
 
 /// Two buttons, one of which is pressed.

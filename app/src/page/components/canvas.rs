@@ -50,7 +50,7 @@ impl Palette {
 
 /// A canvas as large as its visible part; the content is scrolled. `Copy`, so pass it around.
 #[derive(Clone, Copy, Default)]
-pub struct Stage {
+pub struct CanvasState {
     /// Width and height of the visible part.
     pub size: RwSignal<(f64, f64)>,
     /// The scroll position.
@@ -61,7 +61,7 @@ pub struct Stage {
     is_scheduled: StoredValue<bool>,
 }
 
-impl Stage {
+impl CanvasState {
     /// Sets the size.
     pub fn resize(self, width: f64, height: f64) {
         let (old_width, old_height) = self.size.get_untracked();
@@ -143,14 +143,16 @@ pub fn text_px() -> f64 {
 }
 
 /// The average width of a letter in the context's font.
-pub fn letter_px(brush: &CanvasRenderingContext2d) -> f64 {
-    let wide = brush.measure_text(LETTERS).map_or(0.0, |text| text.width());
+pub fn letter_px(context: &CanvasRenderingContext2d) -> f64 {
+    let wide = context
+        .measure_text(LETTERS)
+        .map_or(0.0, |text| text.width());
     (wide / LETTERS.len() as f64).max(1.0)
 }
 
 /// Writes as much of a name as fits a block; nothing if too few letters fit. Text wider than average is condensed.
 pub fn write(
-    brush: &CanvasRenderingContext2d,
+    context: &CanvasRenderingContext2d,
     name: &str,
     (left, right): (f64, f64),
     y: f64,
@@ -161,12 +163,20 @@ pub fn write(
     if letters >= LEAST_LETTERS {
         let name = shortened(name, letters as usize);
         // If the canvas cannot draw text, the block has no name.
-        let _ = brush.fill_text_with_max_width(&name, left + MARGIN_PX, y, room_px);
+        let _ = context.fill_text_with_max_width(&name, left + MARGIN_PX, y, room_px);
+    }
+}
+
+/// Writes a text from `x` on, unless it would end beyond `right`: a cut number reads as another one.
+pub fn write_whole(context: &CanvasRenderingContext2d, text: &str, x: f64, right: f64, y: f64) {
+    let wide = context.measure_text(text).map_or(0.0, |text| text.width());
+    if x + wide <= right {
+        let _ = context.fill_text(text, x, y);
     }
 }
 
 /// Sizes and clears a canvas and returns its drawing context; the sizes are in CSS pixels.
-pub fn brush(
+pub fn context_of(
     canvas: &HtmlCanvasElement,
     width: f64,
     height: f64,
@@ -183,11 +193,13 @@ pub fn brush(
     if canvas.height() != high {
         canvas.set_height(high);
     }
-    let brush: CanvasRenderingContext2d = canvas.get_context("2d").ok()??.dyn_into().ok()?;
-    brush.set_transform(dense, 0.0, 0.0, dense, 0.0, 0.0).ok()?;
-    brush.clear_rect(0.0, 0.0, width, height);
-    brush.set_font(&format!("{text_px}px system-ui, sans-serif"));
-    Some(brush)
+    let context: CanvasRenderingContext2d = canvas.get_context("2d").ok()??.dyn_into().ok()?;
+    context
+        .set_transform(dense, 0.0, 0.0, dense, 0.0, 0.0)
+        .ok()?;
+    context.clear_rect(0.0, 0.0, width, height);
+    context.set_font(&format!("{text_px}px system-ui, sans-serif"));
+    Some(context)
 }
 
 #[cfg(test)]

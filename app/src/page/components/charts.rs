@@ -1,4 +1,5 @@
-//! Charts that are also tables: with bars, of gaps, and plain tables of figures.
+//! Charts that are also tables: with bars, of gaps, and plain tables of figures; and the tooltip and the figures of a
+//! drawn chart.
 
 use dormer_core::names::Family;
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
@@ -27,8 +28,8 @@ pub fn bars(chart: BarChart) -> impl IntoView {
     });
     view! {
         <section class="card">
-            <h3>{chart.title}</h3>
-            <table class="bars drawn">
+            <h3>{chart.title.clone()}</h3>
+            <table class="bars drawn" aria-label=chart.title>
                 <thead>
                     <tr>
                         <th scope="col">{first}</th>
@@ -92,19 +93,55 @@ fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> A
         <tr>
             {cells}
             {has_events.then(|| view! { <td class="n">
-                {way_to("tree", "Call tree", row.event)}
+                {event_link("tree", "Call tree", row.event)}
                 " "
-                {way_to("timeline", "Timeline", row.event)}
+                {event_link("timeline", "Timeline", row.event)}
             </td> })}
         </tr>
     }
     .into_any()
 }
 
-fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl IntoView {
+fn event_link(view: &'static str, label: &'static str, event: Option<u32>) -> impl IntoView {
     event.map(|event| {
-        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
+        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{label}</ViewLink> }
     })
+}
+
+/// The tables of a chart's figures, built when they are first shown.
+pub fn chart_figures<V: IntoView + 'static>(
+    testid: &'static str,
+    title: &'static str,
+    tables: impl Fn() -> V + Send + Sync + 'static,
+) -> impl IntoView {
+    let is_open = RwSignal::new(false);
+    view! {
+        <details class="more" data-testid=testid on:toggle=move |_| is_open.set(true)>
+            <summary>{title}</summary>
+            {move || is_open.get().then(&tables)}
+        </details>
+    }
+}
+
+/// The tooltip at a position of a chart, in pixels; to the left of it if `is_before`.
+pub fn tooltip(
+    (left, top): (f64, f64),
+    is_before: bool,
+    title: String,
+    figures: impl IntoView,
+) -> impl IntoView {
+    view! {
+        <div
+            class="tip"
+            class:before=is_before
+            aria-hidden="true"
+            style:left=format!("{left:.0}px")
+            style:top=format!("{top:.0}px")
+        >
+            <h3>{title}</h3>
+            {figures}
+        </div>
+    }
 }
 
 /// Gaps that are shown before "show all".
@@ -157,7 +194,7 @@ fn gap_line(gap: Gap) -> impl IntoView {
                 {gap.event.map(|event| view! {
                     <ViewLink view="timeline" focus=Focus::at_gap(event) class="to-tree">"Show in timeline"</ViewLink>
                 })}
-                {way_to("tree", "Show in call tree", gap.event)}
+                {event_link("tree", "Show in call tree", gap.event)}
             </p>
             <dl>
                 {kernel("After", gap.before)}
@@ -193,7 +230,7 @@ pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView 
         }
     });
     view! {
-        <table class="bars" data-testid="families">
+        <table class="bars" aria-label="Categories" data-testid="families">
             <thead class="unseen">
                 <tr><th scope="col">"Category"</th><td></td><th scope="col">"Time"</th><th scope="col">"Share"</th></tr>
             </thead>
@@ -277,7 +314,7 @@ pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl 
                         {cut_name(step.label.clone())}
                     </span>
                 </th>
-                <td class="way" aria-hidden="true">
+                <td class="bar-cell" aria-hidden="true">
                     <span class:cut=is_cut && step.kind == "total" style:left=left style:width=width></span>
                 </td>
                 <td class="n wide-only">{step.reference}</td>

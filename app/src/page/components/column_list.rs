@@ -25,116 +25,132 @@ impl Act {
     }
 }
 
-/// Performs the action of a button.
-fn act(columns: SheetColumns, state: AppState, column: &TableColumn, act: Act) {
-    let known = columns.known.get_untracked();
-    columns.choose(state, |choice| match act {
-        Act::Up => choice.move_by_one(&known, column, false),
-        Act::Down => choice.move_by_one(&known, column, true),
-        Act::Pin => choice.pin(&known, column),
-    });
+/// The columns of a table, with the page's state. `Copy`, so pass it around.
+#[derive(Clone, Copy)]
+struct ColumnMenu {
+    state: AppState,
+    columns: SheetColumns,
+    shown: Memo<Vec<&'static TableColumn>>,
+    /// What a screen reader says after an action.
+    announced: RwSignal<String>,
 }
 
-/// Whether a button has no effect.
-fn is_idle(columns: SheetColumns, column: &TableColumn, act: Act) -> bool {
-    let choice = columns.choice.read();
-    columns.known.with(|known| match act {
-        Act::Up => !choice.can_move(known, column, false),
-        Act::Down => !choice.can_move(known, column, true),
-        Act::Pin => !choice.is_pinned(known, column) && !choice.can_pin(),
-    })
-}
+impl ColumnMenu {
+    /// Whether a button has no effect.
+    fn is_idle(self, column: &TableColumn, act: Act) -> bool {
+        let choice = self.columns.choice.read();
+        self.columns.known.with(|known| match act {
+            Act::Up => !choice.can_move(known, column, false),
+            Act::Down => !choice.can_move(known, column, true),
+            Act::Pin => !choice.is_pinned(known, column) && !choice.can_pin(),
+        })
+    }
 
-/// The column menu. Until the user chooses, a table shows the columns that fit.
-pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let SheetColumns {
-        sheet,
-        known,
-        choice,
-        arranged,
-        ..
-    } = columns;
-    let announced = RwSignal::new(String::new());
-    let toggle = move |label: &'static str| {
-        let mut labels: Vec<&'static str> =
-            shown.with_untracked(|shown| shown.iter().map(|column| column.label).collect());
-        url::toggle(&mut labels, label);
-        columns.choose(state, |choice| choice.show(labels));
-    };
-    let press = move |column: &'static TableColumn, what: Act| {
-        if untrack(|| is_idle(columns, column, what)) {
+    /// Performs the action of a button, and announces the new position.
+    fn press(self, column: &'static TableColumn, act: Act) {
+        if untrack(|| self.is_idle(column, act)) {
             return;
         }
-        act(columns, state, column, what);
-        let place = arranged.with_untracked(|all| {
-            let at = all.iter().position(|one| one.label == column.label);
-            at.map_or(0, |at| at + 1)
+        let known = self.columns.known.get_untracked();
+        self.columns.choose(self.state, |choice| match act {
+            Act::Up => choice.move_by_one(&known, column, false),
+            Act::Down => choice.move_by_one(&known, column, true),
+            Act::Pin => choice.pin(&known, column),
         });
-        let n = arranged.with_untracked(Vec::len);
-        let pinned = match (what, untrack(|| columns.is_pinned(column))) {
+        let arranged = self.columns.arranged.get_untracked();
+        let at = arranged.iter().position(|one| one.label == column.label);
+        let (place, n) = (at.map_or(0, |at| at + 1), arranged.len());
+        let pinned = match (act, untrack(|| self.columns.is_pinned(column))) {
             (Act::Pin, true) => "pinned, ",
             (Act::Pin, false) => "no longer pinned, ",
             _ => "",
         };
-        announced.set(format!("{}: {pinned}column {place} of {n}", column.heading));
+        let heading = column.heading;
+        self.announced
+            .set(format!("{heading}: {pinned}column {place} of {n}"));
         // The list is redrawn.
-        let id = id_of(what, column);
+        let id = id_of(act, column);
         browser::after_paint(move || browser::focus_on(&id));
-    };
-    let button = move |column: &'static TableColumn, what: Act, label: String, shows: AnyView| {
-        let pressed = move || (what == Act::Pin).then(|| columns.is_pinned(column).to_string());
+    }
+
+    /// Shows or hides a column.
+    fn toggle(self, label: &'static str) {
+        let mut labels = self
+            .shown
+            .with_untracked(|shown| each(shown, |column| column.label));
+        url::toggle(&mut labels, label);
+        self.columns
+            .choose(self.state, |choice| choice.show(labels));
+    }
+
+    fn button(
+        self,
+        column: &'static TableColumn,
+        act: Act,
+        label: String,
+        inside: impl IntoView + 'static,
+    ) -> impl IntoView {
+        let is_pressed =
+            move || (act == Act::Pin).then(|| self.columns.is_pinned(column).to_string());
         view! {
             <button
                 type="button"
                 class="ghost small"
-                id=id_of(what, column)
+                id=id_of(act, column)
                 aria-label=label.clone()
                 title=label
-                aria-pressed=pressed
-                aria-disabled=move || is_idle(columns, column, what).to_string()
-                on:click=move |_| press(column, what)
+                aria-pressed=is_pressed
+                aria-disabled=move || self.is_idle(column, act).to_string()
+                on:click=move |_| self.press(column, act)
             >
-                {shows}
+                {inside}
             </button>
         }
-    };
-    let item = move |column: &'static TableColumn| {
-        let is_shown = move || shown.with(|shown| shown.contains(&column));
+    }
+
+    fn item(self, column: &'static TableColumn) -> impl IntoView {
         let heading = column.heading;
         view! {
             <li>
                 <label>
                     <input
                         type="checkbox"
-                        prop:checked=is_shown
+                        prop:checked=move || self.shown.with(|shown| shown.contains(&column))
                         disabled=column.rank == 0
-                        on:change=move |_| toggle(column.label)
+                        on:change=move |_| self.toggle(column.label)
                     />
                     <span>
                         {heading}
                         {(!column.unit.is_empty()).then(|| view! { " " <small>{column.unit}</small> })}
                     </span>
                 </label>
-                {button(column, Act::Up, format!("Move {heading} up"), icon("up").into_any())}
-                {button(column, Act::Down, format!("Move {heading} down"), icon("down").into_any())}
-                {button(column, Act::Pin, format!("Pin {heading} at the left"), "Pin".into_any())}
+                {self.button(column, Act::Up, format!("Move {heading} up"), icon("up"))}
+                {self.button(column, Act::Down, format!("Move {heading} down"), icon("down"))}
+                {self.button(column, Act::Pin, format!("Pin {heading} at the left"), "Pin")}
             </li>
         }
+    }
+}
+
+/// The column menu. Until the user chooses, a table shows the columns that fit.
+pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let list = ColumnMenu {
+        state,
+        columns,
+        shown,
+        announced: RwSignal::new(String::new()),
     };
-    let summary = view! {
-        "Columns"
-        <small>{move || {
-            let (shown, known) = (shown.with(Vec::len), known.with(Vec::len));
-            (shown < known).then(|| format!("{shown} of {known}"))
-        }}</small>
+    let count = move || {
+        let (shown, known) = (shown.with(Vec::len), columns.known.with(Vec::len));
+        (shown < known).then(|| format!("{shown} of {known}"))
     };
-    let is_usual = move || choice.with(|choice| *choice == ColumnChoice::default());
-    let reset = move |_| {
-        state.columns.update(|all| {
-            all.remove(sheet);
-        });
+    let is_usual = move || {
+        columns
+            .choice
+            .with(|choice| *choice == ColumnChoice::default())
     };
+    let reset = move |_| state.columns.update(|all| _ = all.remove(columns.sheet));
     let inside = view! {
         <fieldset class="column-list">
             <legend class="unseen">"Columns to show, in order"</legend>
@@ -146,25 +162,21 @@ pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>
                 disabled=is_usual
                 on:click=reset
             >"Reset columns"</button>
-            <ol>{move || each(arranged.get(), item)}</ol>
-            <p class="unseen" role="status">{announced}</p>
+            <ol>{move || each(columns.arranged.get(), |column| list.item(column))}</ol>
+            <p class="unseen" role="status">{list.announced}</p>
         </fieldset>
     };
-    menu("columns", summary, inside)
+    menu(
+        "columns",
+        view! { "Columns" <small>{count}</small> },
+        inside,
+    )
 }
 
 /// The id of a button of the list.
 fn id_of(act: Act, column: &TableColumn) -> String {
-    let name: String = column
+    let name = column
         .label
-        .chars()
-        .map(|letter| {
-            if letter.is_ascii_alphanumeric() {
-                letter
-            } else {
-                '-'
-            }
-        })
-        .collect();
+        .replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
     format!("{}-{name}", act.word())
 }

@@ -20,12 +20,63 @@ pub fn show_while(dialog: NodeRef<Dialog>, is_open: RwSignal<bool>) {
     });
 }
 
+/// A dialog with a title, shown while `is_open` is set.
+pub fn dialog(
+    id: &'static str,
+    class: &'static str,
+    title: &'static str,
+    is_open: RwSignal<bool>,
+    inside: impl IntoView + 'static,
+) -> AnyView {
+    let dialog = NodeRef::<Dialog>::new();
+    show_while(dialog, is_open);
+    let title_id = format!("{id}-title");
+    let close = move || is_open.set(false);
+    let header = dialog_header(title_id.clone(), title, close);
+    view! {
+        <dialog
+            class=format!("dialog {class}")
+            id=id
+            aria-labelledby=title_id
+            node_ref=dialog
+            on:close=move |_| close()
+        >
+            <div>{header} {inside}</div>
+        </dialog>
+    }
+    .into_any()
+}
+
+/// A button in the navigation that opens a dialog.
+pub fn dialog_button(
+    id: &'static str,
+    text: &'static str,
+    hint: &'static str,
+    is_open: RwSignal<bool>,
+    badge: impl IntoView + 'static,
+) -> impl IntoView {
+    view! {
+        <button
+            type="button"
+            class="ghost setting"
+            id=id
+            aria-haspopup="dialog"
+            title=hint
+            on:click=move |_| is_open.set(true)
+        >
+            {text}
+            {badge}
+        </button>
+    }
+}
+
 /// The header of a dialog: its title, with an id, and a button that closes it.
 pub fn dialog_header(
-    id: &'static str,
+    id: impl Into<String>,
     title: impl IntoView + 'static,
     close: impl Fn() + 'static,
 ) -> impl IntoView {
+    let id = id.into();
     view! {
         <header role="presentation">
             <h2 id=id>{title}</h2>
@@ -62,7 +113,7 @@ pub fn ReadFile(
     /// The id of the button; its input's id ends in `-input`.
     id: &'static str,
     /// The button's text.
-    says: &'static str,
+    text: &'static str,
     /// The note beside it.
     note: &'static str,
     /// What the file holds.
@@ -76,7 +127,7 @@ pub fn ReadFile(
     let chosen = move |files: Vec<File>| files.into_iter().for_each(&on_file);
     view! {
         <p class="from-file">
-            <button type="button" id=id on:click=ask>{says}</button>
+            <button type="button" id=id on:click=ask>{text}</button>
             <span class="soft">{note}</span>
         </p>
         {file_input(input_id(), label, accept, false, chosen)}

@@ -3,16 +3,33 @@
 use leptos::html::Dialog;
 
 use crate::page::prelude::*;
+use crate::page::url::toggle;
 use crate::protocol::CandidateFile;
 
 /// More files than this are probably the ranks of one job, rather than a trace and its companions.
 const MANY: usize = 3;
 
-/// The role of a file in the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Target,
-    Reference,
+/// The chosen files, by position. `Copy`, so pass it around.
+#[derive(Clone, Copy)]
+struct Chosen {
+    target: RwSignal<Option<usize>>,
+    reference: RwSignal<Option<usize>>,
+    /// Files that belong to both.
+    additional: RwSignal<Vec<usize>>,
+}
+
+impl Chosen {
+    /// The files, the target first.
+    fn files(self) -> Vec<usize> {
+        let traces = [self.target, self.reference].map(|one| one.get_untracked());
+        let mut files: Vec<usize> = traces.into_iter().flatten().collect();
+        for at in self.additional.get_untracked() {
+            if !files.contains(&at) {
+                files.push(at);
+            }
+        }
+        files
+    }
 }
 
 /// The dialog. It is shown while [`AppState::candidates`] has files.
@@ -22,73 +39,31 @@ pub fn file_chooser() -> impl IntoView {
     let dialog = NodeRef::<Dialog>::new();
     let is_wanted = RwSignal::new(false);
     show_while(dialog, is_wanted);
-    let target = RwSignal::new(None::<usize>);
-    let reference = RwSignal::new(None::<usize>);
-    let additional = RwSignal::new(Vec::<usize>::new());
+    let chosen = Chosen {
+        target: RwSignal::new(None),
+        reference: RwSignal::new(None),
+        additional: RwSignal::new(Vec::new()),
+    };
     Effect::new(move || {
         let first = state.candidates.with(|files| first_trace(files));
         is_wanted.set(first.is_some());
-        target.set(first);
-        reference.set(None);
-        additional.set(Vec::new());
+        chosen.target.set(first);
+        chosen.reference.set(None);
+        chosen.additional.set(Vec::new());
     });
     let close = move || state.candidates.set(Vec::new());
     let open = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        let chosen = [target, reference].map(|one| one.get_untracked());
-        let mut chosen: Vec<usize> = chosen.into_iter().flatten().collect();
-        let others = additional.get_untracked();
-        let others = others.into_iter().filter(|one| !chosen.contains(one));
-        let others: Vec<usize> = others.collect();
-        chosen.extend(others);
+        let files = chosen.files();
         close();
-        engine.open_candidates(&chosen);
-    };
-    let radio = move |at: usize, role: Role, name: &str| {
-        let (group, says, chosen) = match role {
-            Role::Target => ("candidate-target", "trace", target),
-            Role::Reference => ("candidate-reference", "reference", reference),
-        };
-        view! {
-            <input
-                type="radio"
-                name=group
-                id=format!("{group}-{at}")
-                aria-label=format!("{name} is the {says}")
-                prop:checked=move || chosen.get() == Some(at)
-                on:change=move |_| {
-                    chosen.set(Some(at));
-                    // A file cannot be both.
-                    let other = if role == Role::Target { reference } else { target };
-                    if other.get_untracked() == Some(at) {
-                        other.set(None);
-                    }
-                }
-            />
-        }
-    };
-    let line = move |(at, file): (usize, CandidateFile)| {
-        let name = file.path.clone();
-        let is_additional = move || additional.with(|additional| additional.contains(&at));
-        view! {
-            <tr>
-                <th scope="row" class="mono">{file.path.clone()}</th>
-                <td class="n">{format::bytes(file.bytes as u64)}</td>
-                <td>{radio(at, Role::Target, &name)}</td>
-                <td>{radio(at, Role::Reference, &name)}</td>
-                <td>
-                    <input
-                        type="checkbox"
-                        id=format!("candidate-beside-{at}")
-                        aria-label=format!("{name} is an additional file")
-                        prop:checked=is_additional
-                        on:change=move |_| additional.update(|additional| crate::page::url::toggle(additional, at))
-                    />
-                </td>
-            </tr>
-        }
+        engine.open_candidates(&files);
     };
     let n_files = move || state.candidates.with(Vec::len);
+    let is_many = move || n_files() >= MANY;
+    let title = move || {
+        let files = format::counted(n_files() as u64, "file");
+        format!("{files}: which one is the trace?")
+    };
     let as_job = move |class: &'static str| {
         view! {
             <button type="button" id="open-as-job" class=class on:click=move |_| engine.open_candidates_as_job()>
@@ -96,39 +71,97 @@ pub fn file_chooser() -> impl IntoView {
             </button>
         }
     };
-    let is_many = move || n_files() >= MANY;
-    let lines = move || each(state.candidates.get().into_iter().enumerate(), line);
+    let no_reference = move || chosen.reference.get().is_none();
     view! {
         <dialog class="dialog file-chooser" id="file-chooser" aria-labelledby="file-chooser-title" node_ref=dialog on:close=move |_| close()>
             <form novalidate on:submit=open>
-                {dialog_header("file-chooser-title", move || format!("{}: which one is the trace?", format::counted(state.candidates.with(Vec::len) as u64, "file")), close)}
+                {dialog_header("file-chooser-title", title, close)}
                 {move || is_many().then(|| view! { <p>{as_job("main")}</p> })}
-                <div class="wide" tabindex="0">
-                    <table class="list">
-                        <thead>
-                            <tr>
-                                <th scope="col">"File"</th>
-                                <th scope="col" class="n">"Size"</th>
-                                <th scope="col">"Trace"</th>
-                                <th scope="col">"Reference"</th>
-                                <th scope="col">"Additional"</th>
-                            </tr>
-                        </thead>
-                        <tbody>{lines}</tbody>
-                    </table>
-                </div>
+                {file_table(chosen)}
                 <p class="soft fine">"A reference is optional; the trace is compared with it. Check \u{201c}Additional\u{201d} for graph captures and the model configuration."</p>
                 <footer role="presentation">
-                    <button type="button" disabled=move || reference.get().is_none() on:click=move |_| reference.set(None)>"No reference"</button>
+                    <button type="button" disabled=no_reference on:click=move |_| chosen.reference.set(None)>"No reference"</button>
                     <span class="grow"></span>
                     {move || (!is_many()).then(|| as_job(""))}
                     <button type="button" on:click=move |_| close()>"Cancel"</button>
-                    <button type="submit" id="open-candidates" class:main=move || !is_many() disabled=move || target.get().is_none()>"Open"</button>
+                    <button type="submit" id="open-candidates" class:main=move || !is_many() disabled=move || chosen.target.get().is_none()>"Open"</button>
                 </footer>
             </form>
         </dialog>
     }
     .into_any()
+}
+
+/// A row for each file, with its role.
+fn file_table(chosen: Chosen) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let rows = move || {
+        let files = state.candidates.get().into_iter().enumerate();
+        each(files, |(at, file)| file_row(chosen, at, &file))
+    };
+    view! {
+        <div class="wide" tabindex="0" role="region" aria-label="Files">
+            <table class="list">
+                <thead>
+                    <tr>
+                        <th scope="col">"File"</th>
+                        <th scope="col" class="n">"Size"</th>
+                        <th scope="col">"Trace"</th>
+                        <th scope="col">"Reference"</th>
+                        <th scope="col">"Additional"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+    }
+}
+
+fn file_row(chosen: Chosen, at: usize, file: &CandidateFile) -> impl IntoView + use<> {
+    let name = &file.path;
+    // A file cannot be both: choosing it as one clears the other.
+    let radio = |group: &'static str,
+                 role: &str,
+                 one: RwSignal<Option<usize>>,
+                 other: RwSignal<Option<usize>>| {
+        view! {
+            <input
+                type="radio"
+                name=group
+                id=format!("{group}-{at}")
+                aria-label=format!("{name} is the {role}")
+                prop:checked=move || one.get() == Some(at)
+                on:change=move |_| {
+                    one.set(Some(at));
+                    if other.get_untracked() == Some(at) {
+                        other.set(None);
+                    }
+                }
+            />
+        }
+    };
+    let Chosen {
+        target,
+        reference,
+        additional,
+    } = chosen;
+    view! {
+        <tr>
+            <th scope="row" class="mono">{name.clone()}</th>
+            <td class="n">{format::bytes(file.bytes as u64)}</td>
+            <td>{radio("candidate-target", "trace", target, reference)}</td>
+            <td>{radio("candidate-reference", "reference", reference, target)}</td>
+            <td>
+                <input
+                    type="checkbox"
+                    id=format!("candidate-beside-{at}")
+                    aria-label=format!("{name} is an additional file")
+                    prop:checked=move || additional.with(|additional| additional.contains(&at))
+                    on:change=move |_| additional.update(|additional| toggle(additional, at))
+                />
+            </td>
+        </tr>
+    }
 }
 
 /// The file that is most likely the trace: the largest.

@@ -69,18 +69,50 @@ fn asides(asides: &Asides) -> impl IntoView + use<> {
         .then(|| view! { <div class="fine asides" data-testid="together">{lines}</div> })
 }
 
-/// Whether a card is open; `usual` until the user changes it.
-pub fn fold(state: AppState, key: &str, usual: bool) -> bool {
-    state
-        .folds
-        .with(|folds| folds.get(key).copied().unwrap_or(usual))
+/// The line of a card that is always visible.
+pub struct CardHead {
+    /// Under which the page remembers whether the user opened or folded the card.
+    pub key: String,
+    pub testid: &'static str,
+    /// The color of its severity.
+    pub light: String,
+    pub number: usize,
+    pub title: String,
 }
 
-/// Opens or folds a card.
-pub fn turn(state: AppState, key: &str, open: bool) {
-    state.folds.update(|folds| {
-        folds.insert(key.to_owned(), open);
-    });
+/// A card that folds; the first is initially open. It stays as it is when it is drawn again.
+pub fn folding_card(
+    head: CardHead,
+    note: impl IntoView,
+    worth: impl IntoView,
+    body: impl IntoView,
+) -> AnyView {
+    let folds = expect_context::<AppState>().folds;
+    let usual = head.number <= OPEN;
+    let key = StoredValue::new(head.key);
+    let is_open = move || {
+        let open = folds.with(|folds| key.with_value(|key| folds.get(key).copied()));
+        open.unwrap_or(usual)
+    };
+    let toggle = move |event: MouseEvent| {
+        event.prevent_default();
+        let open = !untrack(is_open);
+        folds.update(|folds| _ = folds.insert(key.get_value(), open));
+    };
+    view! {
+        <details class=format!("card finding light-{}", head.light) data-testid=head.testid open=is_open>
+            <summary on:click=toggle>
+                <span class="rank">{head.number}</span>
+                <span class="title">
+                    <h3>{prose(head.title)}</h3>
+                    {note}
+                </span>
+                {worth}
+            </summary>
+            {body}
+        </details>
+    }
+    .into_any()
 }
 
 /// Why there are no findings, and how to get some.
@@ -103,14 +135,6 @@ fn choose_gpu() -> impl IntoView {
 }
 
 fn finding_card(card: Card) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let usual = card.number <= OPEN;
-    let key = StoredValue::new(card.key);
-    let is_open = move || key.with_value(|key| fold(state, key, usual));
-    let toggle = move |event: leptos::ev::MouseEvent| {
-        event.prevent_default();
-        key.with_value(|key| turn(state, key, !is_open()));
-    };
     let in_report = (!card.details.is_empty()).then(|| {
         let focus = Focus::at_section(card.details);
         view! { <ViewLink view="report" focus>"Details in the report"</ViewLink> }
@@ -127,20 +151,14 @@ fn finding_card(card: Card) -> impl IntoView {
     });
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
-    view! {
-        <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
-            <summary on:click=toggle>
-                <span class="rank">{card.number}</span>
-                <span class="title">
-                    <h3>{prose(card.title)}</h3>
-                    <span class="fine">
-                        {card.analysis} " \u{b7} Severity: "
-                        <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
-                        {sure}
-                    </span>
-                </span>
-                {saving_figures(card.savings, card.memory)}
-            </summary>
+    let note = view! {
+        <span class="fine">
+            {card.analysis} " \u{b7} Severity: "
+            <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
+            {sure}
+        </span>
+    };
+    let body = view! {
             <div class="body">
                 <div class="advice">
                     <p class="issue">{prose(card.issue)}</p>
@@ -156,8 +174,15 @@ fn finding_card(card: Card) -> impl IntoView {
                     <p class="fine">{card.basis} " " {in_report} {in_system} {in_memory}</p>
                 </div>
             </div>
-        </details>
-    }
+    };
+    let head = CardHead {
+        key: card.key,
+        testid: "finding",
+        light: card.light.to_string(),
+        number: card.number,
+        title: card.title,
+    };
+    folding_card(head, note, saving_figures(card.savings, card.memory), body)
 }
 
 /// What acting on a finding saves.
@@ -227,13 +252,13 @@ fn shown(evidence: Evidence) -> AnyView {
     let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
     let details = row.map(DetailsOf::Operation).or(event);
     let place = uid.and_then(|uid| {
-        let (view, says) = match (in_tree, row) {
+        let (view, label) = match (in_tree, row) {
             (true, Some(_)) => ("tree", "First call"),
             (true, None) => ("tree", "Show in call tree"),
             (false, _) if !has_runs => ("timeline", "Show in timeline"),
             (false, _) => return None,
         };
-        Some(view! { <ViewLink view focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> })
+        Some(view! { <ViewLink view focus=Focus::at_event(uid) class="to-tree">{label}</ViewLink> })
     });
     let title = name.clone();
     let name = cut_name(name);

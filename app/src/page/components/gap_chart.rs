@@ -28,7 +28,7 @@ fn row(part: GapPart) -> impl IntoView {
     view! {
         <tr class=format!("gap-{}", part.key) title=part.why.clone()>
             <th scope="row">{part.label}</th>
-            <td class="way" aria-hidden="true"><span style:left=left style:width=width></span></td>
+            <td class="bar-cell" aria-hidden="true"><span style:left=left style:width=width></span></td>
             <td class="n">{part.factor}</td>
             <td class="n"><b>{with_units(&part.time)}</b></td>
             <td class="n soft">{with_units(&part.share)}</td>

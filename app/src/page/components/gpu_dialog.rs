@@ -38,45 +38,99 @@ const VECTOR: [Figure; 2] = [
 /// The largest file that is read: a GPU profile has a few hundred bytes.
 const MAX_BYTES: f64 = 65_536.0;
 
-/// The dialog; `wants_file` says whether it starts with a file.
-pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let error = RwSignal::new(None::<String>);
-    let close = move || {
-        error.set(None);
-        if let Some(dialog) = dialog.get_untracked() {
+/// The dialog and its error. `Copy`, so pass it around.
+#[derive(Clone, Copy)]
+struct GpuForm {
+    state: AppState,
+    engine: Engine,
+    dialog: NodeRef<Dialog>,
+    error: RwSignal<Option<String>>,
+}
+
+impl GpuForm {
+    fn close(self) {
+        self.error.set(None);
+        if let Some(dialog) = self.dialog.get_untracked() {
             dialog.close();
         }
-    };
-    let take = move |text: String, is_typed: bool| {
+    }
+
+    /// Uses the GPU of a text, once the worker has checked it.
+    fn take(self, text: String, is_typed: bool) {
         let keep = browser::is_checked("gpu-keep");
-        engine.ask(
-            GpuText { text: text.clone() },
-            move |checked| match checked {
-                Ok(name) => {
-                    state.set_own_gpu(Some(OwnGpu { name, text }), keep);
-                    close();
-                }
-                Err(why) => error.set(Some(match is_typed {
-                    true => in_words(&why),
-                    false => format!("The file is not used: {why}."),
-                })),
-            },
-        );
-    };
-    let read = move |file: File| {
+        let query = GpuText { text: text.clone() };
+        self.engine.ask(query, move |checked| match checked {
+            Ok(name) => {
+                self.state.set_own_gpu(Some(OwnGpu { name, text }), keep);
+                self.close();
+            }
+            Err(why) => self.error.set(Some(match is_typed {
+                true => in_words(&why),
+                false => format!("The file is not used: {why}."),
+            })),
+        });
+    }
+
+    fn read(self, file: &File) {
         if file.size() > MAX_BYTES {
-            error.set(Some(format!(
-                "{} is too long for a GPU profile.",
-                file.name()
-            )));
+            let why = format!("{} is too large for a GPU profile.", file.name());
+            self.error.set(Some(why));
             return;
         }
-        browser::read_text(&file, move |text| match text {
-            Some(text) => take(text, false),
-            None => error.set(Some("Cannot read the file.".to_owned())),
+        browser::read_text(file, move |text| match text {
+            Some(text) => self.take(text, false),
+            None => self.error.set(Some("Cannot read the file.".to_owned())),
         });
+    }
+
+    /// Marks the field that the error is about.
+    fn is_wrong(self, subject: &str) -> Option<&'static str> {
+        let is_wrong = self.error.with(|error| is_about(error.as_deref(), subject));
+        is_wrong.then_some("true")
+    }
+
+    fn fields(self, figures: &'static [Figure]) -> impl IntoView {
+        each(figures, move |(key, label, unit)| {
+            view! {
+                <label class="figure">
+                    <span>{*label}</span>
+                    <input
+                        id=format!("gpu-{key}")
+                        type="text"
+                        inputmode="decimal"
+                        autocomplete="off"
+                        aria-invalid=move || self.is_wrong(&name_of(key, label))
+                    />
+                    <span class="soft">{*unit}</span>
+                </label>
+            }
+        })
+    }
+
+    /// The note that the GPU is stored here, and the way to delete it.
+    fn stored(self) -> impl IntoView {
+        let delete = move |_| {
+            self.state.set_own_gpu(None, false);
+            self.close();
+        };
+        view! {
+            <Show when=move || self.state.own_gpu_is_stored.get()>
+                <p class="kept">
+                    <span>"This GPU is kept on this computer."</span>
+                    <button type="button" id="gpu-delete" class="small" on:click=delete>"Delete"</button>
+                </p>
+            </Show>
+        }
+    }
+}
+
+/// The dialog; `wants_file` says whether it starts with a file.
+pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl IntoView {
+    let form = GpuForm {
+        state: expect_context::<AppState>(),
+        engine: expect_context::<Engine>(),
+        dialog,
+        error: RwSignal::new(None),
     };
     Effect::new(move || {
         if wants_file.get() {
@@ -86,60 +140,33 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
     });
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        take(typed(), true);
-    };
-    let is_wrong = move |subject: &str| {
-        let is_wrong = error.with(|error| is_about(error.as_deref(), subject));
-        is_wrong.then_some("true")
-    };
-    let field = move |(key, label, unit): Figure| {
-        let id = format!("gpu-{key}");
-        view! {
-            <label class="figure">
-                <span>{label}</span>
-                <input id=id type="text" inputmode="decimal" autocomplete="off" aria-invalid=move || is_wrong(&name_of(key, label))/>
-                <span class="soft">{unit}</span>
-            </label>
-        }
-    };
-    let kept = move || {
-        state.own_gpu_is_kept.get().then(|| {
-            view! {
-                <p class="kept">
-                    <span>"This GPU is kept on this computer."</span>
-                    <button type="button" id="gpu-forget" class="small" on:click=move |_| {
-                        state.set_own_gpu(None, false);
-                        close();
-                    }>"Forget it"</button>
-                </p>
-            }
-        })
+        form.take(typed(), true);
     };
     view! {
-        <dialog class="dialog gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| error.set(None)>
+        <dialog class="dialog gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| form.error.set(None)>
             <form novalidate on:submit=submit>
-                {dialog_header("gpu-dialog-title", "Custom GPU", close)}
+                {dialog_header("gpu-dialog-title", "Custom GPU", move || form.close())}
                 <p class="soft fine">"Starts with the figures of the chosen GPU."</p>
                 <ReadFile
                     id="gpu-file"
-                    says="Read a file\u{2026}"
+                    text="Read a file\u{2026}"
                     note="JSON, in the format that TraceLens and the command line accept. It stays on this computer."
                     label="GPU figures"
                     accept=".json,application/json"
-                    on_file=read
+                    on_file=move |file| form.read(&file)
                 />
                 <label class="figure name">
                     <span>"Name"</span>
-                    <input id="gpu-name" type="text" maxlength="100" autocomplete="off" aria-invalid=move || is_wrong("Name")/>
+                    <input id="gpu-name" type="text" maxlength="100" autocomplete="off" aria-invalid=move || form.is_wrong("Name")/>
                 </label>
-                <div class="figures memory">{MEMORY.map(field).collect_view()}</div>
+                <div class="figures memory">{form.fields(&MEMORY)}</div>
                 <fieldset>
                     <legend>"Matrix units, dense"</legend>
-                    <div class="figures">{MATRIX.map(field).collect_view()}</div>
+                    <div class="figures">{form.fields(&MATRIX)}</div>
                 </fieldset>
                 <fieldset>
                     <legend>"Vector units"</legend>
-                    <div class="figures">{VECTOR.map(field).collect_view()}</div>
+                    <div class="figures">{form.fields(&VECTOR)}</div>
                 </fieldset>
                 <fieldset class="row">
                     <legend>"These peaks are"</legend>
@@ -147,14 +174,14 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                     <label><input type="radio" name="gpu-basis" id="gpu-basis-peak"/>"from the data sheet (peak)"</label>
                 </fieldset>
                 <p class="soft fine">"Leave unknown or unsupported fields empty."</p>
-                <p id="gpu-error" class="wrong" role="alert">{move || error.get()}</p>
+                <p id="gpu-error" class="wrong" role="alert">{move || form.error.get()}</p>
                 <footer role="presentation">
-                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || state.own_gpu_is_kept.get()/>"Keep on this computer"</label>
+                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || form.state.own_gpu_is_stored.get()/>"Keep on this computer"</label>
                     <span class="grow"></span>
-                    <button type="button" on:click=move |_| close()>"Cancel"</button>
+                    <button type="button" on:click=move |_| form.close()>"Cancel"</button>
                     <button type="submit" id="gpu-use" class="main">"Use this GPU"</button>
                 </footer>
-                {kept}
+                {form.stored()}
             </form>
         </dialog>
     }

@@ -14,7 +14,7 @@ pub fn gpus_alone() -> impl IntoView {
                 button(state, at, gpu)
             });
             view! {
-                <section class="card gpus-alone" data-testid="gpus-alone" aria-labelledby="gpus-alone">
+                <section class="card" data-testid="gpus-alone" aria-labelledby="gpus-alone">
                     <h2 id="gpus-alone">"Analyze one GPU alone"</h2>
                     <div class="median">{buttons}</div>
                     <p class="fine">"What runs on it, from its first to its last activity, with the calls that launched it."</p>
@@ -44,7 +44,7 @@ fn button(state: AppState, at: usize, gpu: GpuLine) -> impl IntoView {
         <button
             type="button"
             id=format!("gpu-alone-{at}")
-            class="small"
+            class="small gpu-alone"
             aria-pressed=move || is_analyzed.get().to_string()
             on:click=press
         >

@@ -11,12 +11,10 @@ use crate::page::prelude::*;
 use crate::page::ranks::JobStage;
 use crate::page::runs::header_facts;
 use crate::page::views::{VIEWS, fleet, job};
-use crate::protocol::WindowChoice;
 
 /// Brand, file, choices and the request count.
 pub fn header() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
     let opened = move || {
         let opened = state.of_opened(|opened| Some(opened.clone()));
         opened.filter(|_| state.shows_trace())
@@ -34,35 +32,6 @@ pub fn header() -> impl IntoView {
                 <div class="file"><b>{name}</b><span>{facts}</span></div>
                 <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
                     "Open…"
-                </button>
-            }
-        })
-    };
-    let back = move || {
-        let can_go_back = state.job.with(JobStage::is_shown) && !state.shows_job();
-        can_go_back.then(|| {
-            view! {
-                <button type="button" class="small" id="back-to-job" on:click=move |_| engine.back_to_job()>
-                    "Back to the job"
-                </button>
-            }
-        })
-    };
-    let back_to_fleet = move || {
-        let can_go_back = state.fleet.with(FleetStage::is_open) && !state.shows_fleet();
-        can_go_back.then(|| {
-            view! {
-                <button type="button" class="small" id="back-to-fleet" on:click=move |_| engine.show_fleet()>
-                    "Back to the fleet"
-                </button>
-            }
-        })
-    };
-    let back_to_runs = move || {
-        (state.has_runs() && !state.shows_runs()).then(|| {
-            view! {
-                <button type="button" class="small" id="back-to-runs" on:click=|_| browser::go_to_hash("#/runs")>
-                    "Back to the runs"
                 </button>
             }
         })
@@ -85,11 +54,8 @@ pub fn header() -> impl IntoView {
         })
     };
     let choices = move || {
-        opened().map(|opened| {
-            view! {
-                {opened.has_gpu_events.then(|| gpu_picker(opened.gpus.clone(), opened.detected.clone()))}
-            }
-        })
+        let opened = opened().filter(|opened| opened.has_gpu_events)?;
+        Some(gpu_picker(opened.gpus, opened.detected))
     };
     view! {
         <header class="top">
@@ -97,9 +63,7 @@ pub fn header() -> impl IntoView {
                 {icon("dormer")}
                 "Dormer"
             </a>
-            {back_to_runs}
-            {back_to_fleet}
-            {back}
+            {ways_back()}
             {file}
             {job}
             <span class="grow"></span>
@@ -111,70 +75,20 @@ pub fn header() -> impl IntoView {
     }
 }
 
-/// The time range that the whole page is limited to, and the way back to the full trace.
-pub fn window_bar() -> impl IntoView {
+/// Buttons that lead from a trace back to the runs, the fleet or the job that it is one of.
+fn ways_back() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let window = Memo::new(move |_| {
-        let is_open = state.shows_trace();
-        let window = state.overview.with(|overview| overview.window.clone());
-        window.filter(|_| is_open)
-    });
-    move || {
-        window.get().map(|window| {
-            let only = if window.is_whole { "Showing " } else { "Showing only " };
-            let button = |choice: Option<WindowChoice>, id: &'static str, label: &'static str| {
-                choice.map(|choice| {
-                    view! {
-                        <button type="button" class="small" id=id on:click=move |_| state.analyze(choice.window)>
-                            {label}
-                        </button>
-                    }
-                })
-            };
-            view! {
-                <section class="versus" aria-label="Analyzed time range">
-                    <p id="window">{only} <b>{window.name}</b> {format!(" ({})", window.length)}</p>
-                    <span class="grow"></span>
-                    {button(window.steps, "all-steps", "Show the steps")}
-                    {button(window.whole, "whole-trace", "Show the whole trace")}
-                </section>
-            }
-        })
-    }
-}
-
-/// The choices carried over from the previous trace; nothing if there are none.
-pub fn carried_bar() -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let is_open = Memo::new(move |_| state.shows_trace());
-    move || {
-        let carried = state.carried.get();
-        (is_open.get() && !carried.is_empty()).then(|| {
-            view! {
-                <section class="versus" aria-label="Kept choices" data-testid="carried">
-                    <p role="status">{format!("Kept from the previous trace: {}.", carried.join(", "))}</p>
-                    <span class="grow"></span>
-                    <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>
-                    <button type="button" class="small" aria-label="Close" on:click=move |_| state.carried.set(Vec::new())>"\u{2715}"</button>
-                </section>
-            }
-        })
-    }
-}
-
-/// The trace that a link refers to, if it is not open.
-pub fn linked_trace_bar() -> impl IntoView {
-    let state = expect_context::<AppState>();
-    move || {
-        let wanted = state.linked_trace.get()?;
-        Some(view! {
-            <section class="versus" aria-label="The trace of this link" data-testid="wanted">
-                <p role="status">"This link belongs to " <b>{wanted}</b> ", which is not open. Choose or drop that file to go to the linked place."</p>
-                <span class="grow"></span>
-                <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>
-                <button type="button" class="small" aria-label="Close" on:click=move |_| state.linked_trace.set(None)>"\u{2715}"</button>
-            </section>
-        })
+    let engine = expect_context::<Engine>();
+    let button = move |id: &'static str, text: &'static str, go: fn(Engine)| {
+        view! { <button type="button" class="small" id=id on:click=move |_| go(engine)>{text}</button> }
+    };
+    let to_runs = move || state.has_runs() && !state.shows_runs();
+    let to_fleet = move || state.fleet.with(FleetStage::is_open) && !state.shows_fleet();
+    let to_job = move || state.job.with(JobStage::is_shown) && !state.shows_job();
+    view! {
+        <Show when=to_runs>{button("back-to-runs", "Back to the runs", |_| browser::go_to_hash("#/runs"))}</Show>
+        <Show when=to_fleet>{button("back-to-fleet", "Back to the fleet", Engine::show_fleet)}</Show>
+        <Show when=to_job>{button("back-to-job", "Back to the job", Engine::back_to_job)}</Show>
     }
 }
 

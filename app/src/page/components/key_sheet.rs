@@ -1,10 +1,10 @@
 //! The page-wide keyboard shortcuts, and the sheet that lists all shortcuts.
 
-use leptos::html::Dialog;
-
 use crate::page::keys::{DIGITS, KEYS, KeyRow};
 use crate::page::prelude::*;
 use crate::page::views::VIEWS;
+
+const TITLE: &str = "Keyboard shortcuts";
 
 /// Handles the keys that work wherever the keyboard focus is.
 pub fn listen_to_keys(state: AppState) {
@@ -57,7 +57,7 @@ pub fn keys_button() -> impl IntoView {
             type="button"
             id="keys"
             class="ghost square"
-            aria-label="Keyboard shortcuts"
+            aria-label=TITLE
             title="Keyboard shortcuts (?)"
             aria-haspopup="dialog"
             on:click=move |_| state.key_sheet.set(true)
@@ -70,8 +70,6 @@ pub fn keys_button() -> impl IntoView {
 /// The sheet. It is shown while [`AppState::key_sheet`] is set.
 pub fn key_sheet() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let dialog = NodeRef::<Dialog>::new();
-    show_while(dialog, state.key_sheet);
     let groups = || {
         let group = |group: &'static crate::page::keys::KeyGroup| {
             let rows = group.rows.iter().map(caps_and_use).collect_view();
@@ -79,24 +77,19 @@ pub fn key_sheet() -> impl IntoView {
         };
         KEYS.iter().map(group).collect_view()
     };
-    view! {
-        <dialog class="dialog key-sheet" id="key-sheet" aria-labelledby="key-sheet-title" node_ref=dialog on:close=move |_| state.key_sheet.set(false)>
-            <div>
-                {dialog_header("key-sheet-title", "Keyboard shortcuts", move || state.key_sheet.set(false))}
-                {move || state.key_sheet.get().then(groups)}
-                <label class="single-keys">
-                    <input
-                        type="checkbox"
-                        id="single-keys"
-                        prop:checked=move || state.single_keys.get()
-                        on:change=move |event| state.use_single_keys(event_target_checked(&event))
-                    />
-                    "Digits and ? work everywhere. Keys of a table, chart or tree work while it has the focus."
-                </label>
-            </div>
-        </dialog>
-    }
-    .into_any()
+    let inside = view! {
+        {move || state.key_sheet.get().then(groups)}
+        <label class="single-keys">
+            <input
+                type="checkbox"
+                id="single-keys"
+                prop:checked=move || state.single_keys.get()
+                on:change=move |event| state.use_single_keys(event_target_checked(&event))
+            />
+            "Digits and ? work everywhere. Keys of a table, chart or tree work while it has the focus."
+        </label>
+    };
+    dialog("key-sheet", "key-sheet", TITLE, state.key_sheet, inside)
 }
 
 fn caps_and_use(row: &'static KeyRow) -> impl IntoView {

@@ -1,4 +1,16 @@
 //! The parts that views are made of, one a file.
+//!
+//! | parts | files |
+//! |---|---|
+//! | around every view | `header`, `trace_bars`, `palette`, `thresholds`, `op_details`, `key_sheet` |
+//! | dialogs | `dialog`, `file_chooser`, `gpu_dialog`, `models_dialog`, `offline`, `recent`, `sender_question` |
+//! | long tables | `virtual_table` (frame, keys), `virtual_rows` (pages of rows), `row_window` (what is visible) |
+//! | tables of a sheet | `sheet_table`, `sheet_rows`, `sheet_columns`, `table_*`, `column_list`, `pivot` |
+//! | tables of a tree | `tree_table` |
+//! | charts | `charts`, `roofline_chart`, `step_bars`, `gap_chart`, `canvas` (for charts that are painted) |
+//! | findings and documents | `findings`, `limits`, `document` |
+//! | choices | `gpu_picker`, `gpus_alone` |
+//! | small elements | `buttons`, `text` |
 
 pub mod buttons;
 pub mod canvas;
@@ -25,6 +37,7 @@ pub mod roofline_chart;
 pub mod row_window;
 pub mod sender_question;
 pub mod sheet_columns;
+pub mod sheet_rows;
 pub mod sheet_table;
 pub mod step_bars;
 pub mod table_column;
@@ -32,9 +45,9 @@ pub mod table_grip;
 pub mod table_layout;
 pub mod table_text;
 pub mod table_tools;
+pub mod text;
 pub mod thresholds;
+pub mod trace_bars;
 pub mod tree_table;
-pub mod versus;
 pub mod virtual_rows;
 pub mod virtual_table;
-pub mod words;

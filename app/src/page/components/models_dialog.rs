@@ -4,13 +4,14 @@
 //! memory until the page is closed, and is not part of any address.
 
 use dormer_core::perf::user::MAX_FILE_BYTES;
-use leptos::html::Dialog;
 use web_sys::File;
 
 use super::thresholds::badge;
 use crate::page::prelude::*;
 use crate::page::state::OwnModels;
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
+
+const TITLE: &str = "Custom perf models";
 
 /// The file extension of models.
 pub const ENDING: &str = ".toml";
@@ -31,19 +32,13 @@ pub fn models_button() -> impl IntoView {
         let n_models = state.own_models.with(|own| Some(own.as_ref()?.n_models));
         n_models.map(|n_models| badge(n_models, " in use"))
     };
-    view! {
-        <button
-            type="button"
-            class="ghost setting"
-            id="models-button"
-            aria-haspopup="dialog"
-            title="Custom performance models: FLOPs and bytes of an operation"
-            on:click=move |_| state.models_dialog.set(true)
-        >
-            "Custom perf models"
-            {n_models}
-        </button>
-    }
+    dialog_button(
+        "models-button",
+        TITLE,
+        "Custom performance models: FLOPs and bytes of an operation",
+        state.models_dialog,
+        n_models,
+    )
 }
 
 /// Reads a file of models and applies it; the dialog shows the outcome.
@@ -86,9 +81,12 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
 pub fn models_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let dialog = NodeRef::<Dialog>::new();
     let checked = RwSignal::new(CheckedModels::default());
-    show_while(dialog, state.models_dialog);
+    Effect::new(move || {
+        if !state.models_dialog.get() {
+            state.models_error.set(None);
+        }
+    });
     // The operations that count depend on the trace and on the chosen population of GPU events.
     Effect::new(move || {
         state.report.track();
@@ -115,25 +113,13 @@ pub fn models_dialog() -> impl IntoView {
             }
         })
     };
-    view! {
-        <dialog
-            class="dialog models"
-            id="models-dialog"
-            aria-labelledby="models-title"
-            node_ref=dialog
-            on:close=move |_| {
-                state.models_dialog.set(false);
-                state.models_error.set(None);
-            }
-        >
-            <div>
-                {dialog_header("models-title", "Custom perf models", move || state.models_dialog.set(false))}
+    let inside = view! {
                 <p>"FLOPs and bytes for operations that Dormer has no model for, or models differently. They fill in FLOPs, bytes and % of roofline."</p>
                 <ReadFile
                     id="models-file"
-                    says="Read a TOML file\u{2026}"
+                    text="Read a TOML file\u{2026}"
                     note="A .toml file, the same as for the command line. It stays on this computer, until you close this page."
-                    label="Custom perf models"
+                    label=TITLE
                     accept=ENDING
                     on_file=move |file| take_models(state, engine, file)
                 />
@@ -144,9 +130,14 @@ pub fn models_dialog() -> impl IntoView {
                     <pre class="mono">{EXAMPLE}</pre>
                     <p class="fine">"in0, in1 \u{2026} are the recorded arguments: in0[-1] is a dimension, in0.n the number of elements, in0.bytes their size in bytes. Expressions are plain arithmetic."</p>
                 </details>
-            </div>
-        </dialog>
-    }
+    };
+    dialog(
+        "models-dialog",
+        "models",
+        TITLE,
+        state.models_dialog,
+        inside,
+    )
 }
 
 fn uses(models: Vec<ModelUse>) -> impl IntoView {
@@ -163,7 +154,7 @@ fn uses(models: Vec<ModelUse>) -> impl IntoView {
         }
     });
     view! {
-        <table class="list">
+        <table class="list" aria-label="Models in use">
             <thead>
                 <tr>
                     <th scope="col">"Model"</th>

@@ -1,22 +1,22 @@
-//! What this browser keeps of the page: a copy for offline use, and the sites whose traces are opened without asking.
+//! What this browser stores of the page: a copy for offline use, and the sites whose traces are opened without asking.
 //! The dialog about both, and the buttons that open it.
-
-use leptos::html::Dialog;
 
 use crate::page::browser::{FrontPage, PageSource};
 use crate::page::prelude::*;
 use crate::page::state::OfflineCopy;
 
-/// The text of the button that keeps a copy.
+/// The text of the button that stores a copy.
 pub const KEEP: &str = "Keep this version for offline use";
+
+const TITLE: &str = "Offline and sites";
 
 /// The text of the link to the list of sites.
 pub const SITES: &str = "Sites that open traces here";
 
-/// Looks up the kept copy when the page is opened.
+/// Looks up the stored copy when the page is opened.
 pub fn look_for_copy(state: AppState) {
     wasm_bindgen_futures::spawn_local(async move {
-        let kept = browser::kept_build().await;
+        let kept = browser::stored_build().await;
         if let Some(build) = &kept {
             browser::offer_as_app(build);
         }
@@ -28,38 +28,30 @@ pub fn look_for_copy(state: AppState) {
 pub fn offline_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_kept = move || state.offline.with(|copy| copy.kept.is_some());
-    view! {
-        <button
-            type="button"
-            class="ghost setting"
-            id="offline-button"
-            aria-haspopup="dialog"
-            title="A copy of this page in this browser, and sites that may open traces here"
-            on:click=move |_| state.offline_dialog.set(true)
-        >
-            "Offline and sites"
-            <Show when=is_kept>
-                <span class="badge">"kept"</span>
-            </Show>
-        </button>
-    }
+    dialog_button(
+        "offline-button",
+        TITLE,
+        "A copy of this page in this browser, and sites that may open traces here",
+        state.offline_dialog,
+        view! { <Show when=is_kept><span class="badge">"kept"</span></Show> },
+    )
 }
 
 /// The link to the dialog on the start page.
 pub fn offline_line() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let says = move || match state.offline.with(|copy| copy.kept.is_some()) {
+    let text = move || match state.offline.with(|copy| copy.kept.is_some()) {
         true => "Kept for offline use",
-        false if browser::can_be_kept() => KEEP,
+        false if browser::can_be_stored() => KEEP,
         false => SITES,
     };
     let has_sites = move || state.trusted_sites.with(|sites| !sites.is_empty());
     let open = move |_| state.offline_dialog.set(true);
     move || {
-        (browser::can_be_kept() || has_sites()).then(|| {
+        (browser::can_be_stored() || has_sites()).then(|| {
             view! {
                 <p class="offline-line">
-                    <button type="button" class="ghost" id="offline-line" aria-haspopup="dialog" on:click=open>{says}</button>
+                    <button type="button" class="ghost" id="offline-line" aria-haspopup="dialog" on:click=open>{text}</button>
                 </p>
             }
         })
@@ -69,19 +61,14 @@ pub fn offline_line() -> impl IntoView {
 /// The dialog. It is shown while [`AppState::offline_dialog`] is set.
 pub fn offline_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let dialog = NodeRef::<Dialog>::new();
-    show_while(dialog, state.offline_dialog);
-    let close = move || state.offline_dialog.set(false);
-    view! {
-        <dialog class="dialog offline" id="offline-dialog" aria-labelledby="offline-title" node_ref=dialog on:close=move |_| close()>
-            <div>
-                {dialog_header("offline-title", "Offline and sites", close)}
-                {copy()}
-                {sites()}
-            </div>
-        </dialog>
-    }
-    .into_any()
+    let inside = view! { {copy()} {sites()} };
+    dialog(
+        "offline-dialog",
+        "offline",
+        TITLE,
+        state.offline_dialog,
+        inside,
+    )
 }
 
 /// The copy and its actions.
@@ -90,9 +77,9 @@ fn copy() -> impl IntoView {
     let is_kept = Memo::new(move |_| state.offline.with(|copy| copy.kept.is_some()));
     let has_newer = Memo::new(move |_| state.offline.with(|copy| copy.newer.is_some()));
     let is_busy = Memo::new(move |_| state.offline.with(|copy| copy.is_busy));
-    let button = move |id: &'static str, says: &'static str, act: fn(AppState)| {
+    let button = move |id: &'static str, text: &'static str, act: fn(AppState)| {
         view! {
-            <button type="button" id=id disabled=move || is_busy.get() on:click=move |_| act(state)>{says}</button>
+            <button type="button" id=id disabled=move || is_busy.get() on:click=move |_| act(state)>{text}</button>
         }
     };
     let kept = move || {
@@ -104,10 +91,10 @@ fn copy() -> impl IntoView {
             <p>"Build " <b class="mono">{build}</b> " of Dormer is kept in this browser. This address opens it, with the server or without, and asks the server for nothing until you look for a newer build."</p>
             <p class="acts">
                 {move || match has_newer.get() {
-                    true => button("replace-copy", "Replace it by the newer build", |state| keep(state, false)),
+                    true => button("replace-copy", "Replace it with the newer build", |state| keep(state, false)),
                     false => button("look-for-newer", "Look for a newer one", look_for_newer),
                 }}
-                {button("forget-copy", "Forget the copy", forget)}
+                {button("delete-copy", "Delete the copy", delete)}
             </p>
             <p class="fine">"You can now also install the page as an app from the browser; the app opens traces on double-click."</p>
         }
@@ -115,14 +102,14 @@ fn copy() -> impl IntoView {
     let not_kept = move || {
         let bytes = format::bytes(browser::copy_bytes() as u64);
         view! {
-            <p>{format!("A copy of the page, about {bytes}, stays in this browser: this address then opens without the server, and always this build, until you replace or forget it. Making it asks the server for the files of the page once more.")}</p>
+            <p>{format!("A copy of the page, about {bytes}, stays in this browser: this address then opens without the server, and always this build, until you replace or delete it. Making it asks the server for the files of the page once more.")}</p>
             <p class="acts">{button("keep-copy", KEEP, |state| keep(state, true))}</p>
         }
     };
     view! {
         <section aria-labelledby="offline-copy">
             <h3 id="offline-copy">"Offline use"</h3>
-            {move || match (browser::can_be_kept(), is_kept.get()) {
+            {move || match (browser::can_be_stored(), is_kept.get()) {
                 (false, _) => view! {
                     <p>{prose(no_copy().to_owned())}</p>
                 }.into_any(),
@@ -198,13 +185,13 @@ fn work(
             Ok(new) => *copy = new,
             Err(why) => {
                 copy.is_busy = false;
-                copy.message = format!("That failed: {why}.");
+                copy.message = format!("Failed: {why}.");
             }
         });
     });
 }
 
-/// Keeps the server's current build: only if it is the one shown, or any build.
+/// Stores the server's current build: only if it is the one shown, or any build.
 fn keep(state: AppState, is_this_build: bool) {
     work(state, "Asking the server\u{2026}", async move {
         let front: FrontPage = browser::front_page().await?;
@@ -218,7 +205,7 @@ fn keep(state: AppState, is_this_build: bool) {
             let message = format!("{} kept so far\u{2026}", format::counted(n as u64, "file"));
             state.offline.update(|copy| copy.message = message);
         };
-        browser::keep_build(front, show_progress).await?;
+        browser::store_build(front, show_progress).await?;
         let message = match build == browser::build() {
             true => "Kept.",
             false => "Kept. Reload the page to use it.",
@@ -247,11 +234,11 @@ fn look_for_newer(state: AppState) {
     });
 }
 
-fn forget(state: AppState) {
-    work(state, "Forgetting\u{2026}", async move {
-        browser::forget_build().await?;
+fn delete(state: AppState) {
+    work(state, "Deleting\u{2026}", async move {
+        browser::delete_build().await?;
         Ok(OfflineCopy {
-            message: "The copy is forgotten.".to_owned(),
+            message: "The copy is deleted.".to_owned(),
             ..OfflineCopy::default()
         })
     });

@@ -93,53 +93,11 @@ pub fn groups(sheet: &'static str, columns: &'static [TableColumn]) -> impl Into
                 .collect::<Vec<_>>()
         })
     });
-    let line = move |group: RowGroup| {
-        let cells = each(summed.get_untracked(), |column| {
-            let total = group
-                .totals
-                .iter()
-                .find(|total| total.column == column.label);
-            view! { <td class="n">{total.map(|total| total.text.clone())}</td> }
-        });
-        let dot =
-            (!group.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> });
-        let name = match group.name.is_empty() {
-            true => "not known".to_owned(),
-            false => group.name.clone(),
-        };
-        let find = StoredValue::new(group.find.clone());
-        let window = group.window;
-        let open = move |_| {
-            if window.is_some() {
-                state.look_at(|focus| focus.group = String::new());
-                state.analyze(window);
-                return;
-            }
-            state.look_at(|focus| {
-                focus.group = String::new();
-                let words = [focus.find.clone(), find.get_value()];
-                focus.find = words.join(" ").trim().to_owned();
-            });
-        };
-        let says = match window {
-            Some(_) => "Analyze this step alone and show its rows",
-            None => "Show its rows",
-        };
-        let name = match group.find.is_empty() && window.is_none() {
-            true => view! { <span class="soft">{name}</span> }.into_any(),
-            false => view! { <button type="button" class="ghost small" title=says on:click=open>{name}</button> }.into_any(),
-        };
-        view! {
-            <tr class=format!("c-{}", group.token)>
-                <th scope="row">{dot}{name}</th>
-                <td class="n">{format::count(group.n_rows as u64)}</td>
-                {cells}
-            </tr>
-        }
-    };
+    let line = move |group: RowGroup| group_row(state, &group, &summed.get_untracked());
     let heading = move || title(&focus.with(|focus| focus.group.clone()));
+    let label = move || format!("Rows by {}", heading());
     view! {
-        <div class="groups" data-testid="groups" tabindex="0">
+        <div class="groups" data-testid="groups" tabindex="0" role="region" aria-label=label>
             <table class="list">
                 <thead>
                     <tr>
@@ -151,5 +109,50 @@ pub fn groups(sheet: &'static str, columns: &'static [TableColumn]) -> impl Into
                 <tbody>{move || { summed.track(); each(known.get(), line) }}</tbody>
             </table>
         </div>
+    }
+}
+
+/// A group with its totals; its name filters the table to its rows, or analyzes its step.
+fn group_row(
+    state: AppState,
+    group: &RowGroup,
+    columns: &[&'static TableColumn],
+) -> impl IntoView + use<> {
+    let cells = each(columns, |column| {
+        let mut totals = group.totals.iter();
+        let total = totals.find(|total| total.column == column.label);
+        view! { <td class="n">{total.map(|total| total.text.clone())}</td> }
+    });
+    let dot = (!group.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> });
+    let name = match group.name.is_empty() {
+        true => "unknown".to_owned(),
+        false => group.name.clone(),
+    };
+    let (find, window) = (group.find.clone(), group.window);
+    let hint = match window {
+        Some(_) => "Analyze this step alone and show its rows",
+        None => "Show its rows",
+    };
+    let open = move |_| {
+        state.look_at(|focus| {
+            focus.group = String::new();
+            if window.is_none() {
+                focus.find = format!("{} {find}", focus.find).trim().to_owned();
+            }
+        });
+        if window.is_some() {
+            state.analyze(window);
+        }
+    };
+    let name = match group.find.is_empty() && window.is_none() {
+        true => view! { <span class="soft">{name}</span> }.into_any(),
+        false => view! { <button type="button" class="ghost small" title=hint on:click=open>{name}</button> }.into_any(),
+    };
+    view! {
+        <tr class=format!("c-{}", group.token)>
+            <th scope="row">{dot}{name}</th>
+            <td class="n">{format::count(group.n_rows as u64)}</td>
+            {cells}
+        </tr>
     }
 }

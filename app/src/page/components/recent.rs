@@ -1,117 +1,101 @@
-//! Traces kept on this computer at the user's request: the list of them, and the switch.
+//! Traces stored on this computer at the user's request: the list of them, and the switch.
 
-use leptos::html::Dialog;
-
-use crate::page::browser::KeptTrace;
+use crate::page::browser::StoredTrace;
 use crate::page::prelude::*;
 
-/// A button that opens the dialog about kept traces.
+const TITLE: &str = "Recent traces";
+
+/// A button that opens the dialog about stored traces.
 pub fn recent_button() -> impl IntoView {
     let state = expect_context::<AppState>();
-    view! {
-        <button
-            type="button"
-            class="ghost setting"
-            id="recent-button"
-            aria-haspopup="dialog"
-            title="Traces kept on this computer: a reload or a link opens them again"
-            on:click=move |_| state.recent_dialog.set(true)
-        >
-            "Recent traces"
-            <Show when=move || state.keeps_traces.get()>
-                <span class="badge">"kept"</span>
-            </Show>
-        </button>
-    }
+    dialog_button(
+        "recent-button",
+        TITLE,
+        "Traces kept on this computer: a reload or a link opens them again",
+        state.recent_dialog,
+        view! { <Show when=move || state.stores_traces.get()><span class="badge">"kept"</span></Show> },
+    )
 }
 
 /// The dialog. It is shown while [`AppState::recent_dialog`] is set.
 pub fn recent_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let dialog = NodeRef::<Dialog>::new();
-    show_while(dialog, state.recent_dialog);
-    let close = move || state.recent_dialog.set(false);
-    view! {
-        <dialog class="dialog" id="recent-dialog" aria-labelledby="recent-title" node_ref=dialog on:close=move |_| close()>
-            <div>
-                {dialog_header("recent-title", "Recent traces", close)}
-                {keep_switch()}
-                {recent_list()}
-                <Show when=move || state.kept_traces.with(Vec::is_empty)>
-                    <p class="soft fine">"No trace is kept."</p>
-                </Show>
-            </div>
-        </dialog>
-    }
-    .into_any()
+    let inside = view! {
+        {keep_switch()}
+        {recent_list()}
+        <Show when=move || state.stored_traces.with(Vec::is_empty)>
+            <p class="soft fine">"No trace is kept."</p>
+        </Show>
+    };
+    dialog("recent-dialog", "", TITLE, state.recent_dialog, inside)
 }
 
-/// The switch for whether opened traces are kept.
+/// The switch for whether opened traces are stored.
 fn keep_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let turn = move |event| {
         let on = event_target_checked(&event);
-        state.keep_traces(on);
+        state.store_traces(on);
         if on {
-            engine.keep_open_files();
+            engine.store_open_files();
         }
     };
     view! {
         <label class="keep-traces">
-            <input type="checkbox" id="keep-traces" prop:checked=move || state.keeps_traces.get() on:change=turn/>
+            <input type="checkbox" id="keep-traces" prop:checked=move || state.stores_traces.get() on:change=turn/>
             <span>
                 "Keep on this computer"
                 <span class="fine">"The traces you open are copied into this browser\u{2019}s private storage, so that a reload or a link opens the same place. Nothing leaves this computer."</span>
             </span>
         </label>
-        <p class="fine" role="status" data-testid="keep-error">{move || state.keep_error.get()}</p>
+        <p class="fine" role="status" data-testid="keep-error">{move || state.store_error.get()}</p>
     }
 }
 
-/// The kept traces, with buttons to open and to delete each; nothing if there are none.
+/// The stored traces, with buttons to open and to delete each; nothing if there are none.
 pub fn recent_list() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let forget = move |names: Vec<String>| {
+    let delete = move |names: Vec<String>| {
         wasm_bindgen_futures::spawn_local(async move {
             for name in names {
-                browser::forget_trace(&name).await;
+                browser::delete_trace(&name).await;
             }
-            engine.look_for_kept().await;
+            engine.list_stored().await;
         });
     };
-    let line = move |kept: KeptTrace| {
-        let (name, again) = (kept.name.clone(), kept.name.clone());
-        let forget_label = format!("Forget {name}");
+    let line = move |stored: StoredTrace| {
+        let (name, again) = (stored.name.clone(), stored.name.clone());
+        let delete_label = format!("Delete {name}");
         view! {
             <li>
                 <button type="button" class="ghost name mono" data-kept=name.clone() on:click=move |_| {
                     state.recent_dialog.set(false);
-                    engine.open_kept(name.clone(), false);
-                }>{kept.name.clone()}</button>
-                <span class="soft">{format::bytes(kept.bytes as u64)}</span>
-                <button type="button" class="small" aria-label=forget_label on:click=move |_| forget(vec![again.clone()])>"Forget"</button>
+                    engine.open_stored(name.clone(), false);
+                }>{stored.name.clone()}</button>
+                <span class="soft">{format::bytes(stored.bytes as u64)}</span>
+                <button type="button" class="small" aria-label=delete_label on:click=move |_| delete(vec![again.clone()])>"Delete"</button>
             </li>
         }
     };
     let total = move || {
         let bytes: f64 = state
-            .kept_traces
-            .with(|kept| kept.iter().map(|one| one.bytes).sum());
+            .stored_traces
+            .with(|stored| stored.iter().map(|one| one.bytes).sum());
         format::bytes(bytes as u64)
     };
-    let forget_all = move |_| {
-        let kept = state.kept_traces.get_untracked();
-        forget(kept.into_iter().map(|one| one.name).collect());
+    let delete_all = move |_| {
+        let stored = state.stored_traces.get_untracked();
+        delete(stored.into_iter().map(|one| one.name).collect());
     };
     view! {
-        <Show when=move || state.kept_traces.with(|kept| !kept.is_empty())>
+        <Show when=move || state.stored_traces.with(|stored| !stored.is_empty())>
             <section class="recent" aria-label="Traces kept on this computer" data-testid="recent">
                 <p class="fine">"Kept on this computer, " {total} " "
-                    <button type="button" class="small" id="forget-all" on:click=forget_all>"Forget all"</button>
+                    <button type="button" class="small" id="delete-all" on:click=delete_all>"Delete all"</button>
                 </p>
-                <ul>{move || each(state.kept_traces.get(), line)}</ul>
+                <ul>{move || each(state.stored_traces.get(), line)}</ul>
             </section>
         </Show>
     }

@@ -26,7 +26,7 @@ pub struct ShownColumns {
     pub shown: Memo<Vec<&'static TableColumn>>,
     pub layout: Memo<TableLayout>,
     /// The number of letters that fit each column of the table.
-    pub rooms: Memo<Vec<usize>>,
+    pub max_letters: Memo<Vec<usize>>,
 }
 
 impl SheetColumns {
@@ -64,7 +64,7 @@ impl SheetColumns {
         ShownColumns {
             shown: Memo::new(move |_| self.shown_in(window_px.get())),
             layout: Memo::new(move |_| self.layout_in(window_px.get())),
-            rooms: Memo::new(move |_| self.rooms_in(window_px.get())),
+            max_letters: Memo::new(move |_| self.max_letters_in(window_px.get())),
         }
     }
 
@@ -83,7 +83,7 @@ impl SheetColumns {
     }
 
     /// The number of letters that fit each column of the table.
-    pub fn rooms_in(self, window_px: f64) -> Vec<usize> {
+    pub fn max_letters_in(self, window_px: f64) -> Vec<usize> {
         let shown = self.shown_in(window_px);
         let layout = self.layout_in(window_px);
         let room = |(at, column): (usize, &'static TableColumn)| {

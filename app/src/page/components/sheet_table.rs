@@ -1,6 +1,5 @@
 //! A sheet as a virtualized table: sort, filter, select, copy; by mouse or by keyboard.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dormer_core::names::Family;
@@ -10,17 +9,12 @@ use gloo::timers::callback::Timeout;
 use super::column_list::column_list;
 use super::op_details::{LONG, field_list};
 use super::pivot::{group_choice, groups};
-use super::sheet_columns::{SheetColumns, ShownColumns};
+use super::sheet_columns::ShownColumns;
+use super::sheet_rows::SheetRows;
 use super::table_column::fitted_cell;
 use super::table_tools::{copy_table, search_help, search_remarks, totals};
 use crate::page::prelude::*;
-use crate::protocol::{RowQuery, RowsQuery, Sort, TableCell, TableRow};
-
-impl VirtualRow for TableRow {
-    fn id(&self) -> u32 {
-        self.row as u32
-    }
-}
+use crate::protocol::{RowQuery, TableCell, TableRow};
 
 /// A sheet as a table. The first column has the category's color.
 #[component]
@@ -45,169 +39,13 @@ pub fn SheetTable(
     elsewhere: ViewFn,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let focus = state.focus();
-    let of_all = RwSignal::new(0_usize);
-    let order = Memo::new(move |_| {
-        focus.with(|focus| (focus.find.clone(), focus.only.clone(), focus.sort.clone()))
-    });
-    let docs = RwSignal::new(Vec::<Option<String>>::new());
-    let remarks = RwSignal::new(Vec::<String>::new());
-    let own_order = RwSignal::new(None::<Sort>);
-    // The URL may name a row: its position is known once the first rows arrive.
-    let wanted = StoredValue::new(focus.with_untracked(|focus| focus.row));
-
-    let parts = SheetColumns::new(state, sheet, columns, docs);
-    let asked_rooms = StoredValue::new(Vec::new());
-
-    let rows = VirtualRows::new(state, move |rows, list, offset, count| {
-        let (find, only, sort) = order.get_untracked();
-        let rooms = untrack(|| parts.rooms_in(rows.window.width_px.get()));
-        asked_rooms.set_value(rooms.clone());
-        let query = RowsQuery {
-            rooms,
-            sheet: sheet.to_owned(),
-            columns: columns
-                .iter()
-                .map(|column| column.label.to_owned())
-                .collect(),
-            find,
-            only,
-            sort,
-            offset,
-            count,
-            locate: wanted.get_value().map(|row| row as usize),
-        };
-        engine.ask(query, move |page| {
-            if !rows.accept(list, page.matching, page.offset, page.rows) {
-                return;
-            }
-            of_all.set(page.total);
-            if docs.with_untracked(|docs| *docs != page.docs) {
-                docs.set(page.docs);
-            }
-            if remarks.with_untracked(|remarks| *remarks != page.remarks) {
-                remarks.set(page.remarks);
-            }
-            if own_order.with_untracked(|order| *order != page.own_order) {
-                own_order.set(page.own_order);
-            }
-            rows.show_wanted(wanted, page.located);
-        });
-    });
-    let window = rows.window;
-    let marked = window.marked;
-    // Another report may have other rows.
-    Effect::watch(
-        move || state.report.get(),
-        move |_, _, _| marked.update(BTreeSet::clear),
-        false,
-    );
-    let mark = move |position: usize| {
-        if let Some(row) = rows.drawn(position) {
-            marked.update(|marked| {
-                if !marked.remove(&row.id()) {
-                    marked.insert(row.id());
-                }
-            });
-        }
-    };
-    Effect::watch(
-        move || (order.get(), state.report.get()),
-        move |new, old, _| {
-            // Another report of the same trace keeps the scroll position; another order starts at the top.
-            match old {
-                Some(old) if old.0 != new.0 => rows.restart(),
-                _ => rows.renew(),
-            }
-        },
-        false,
-    );
-
+    let list = SheetRows::new(sheet, columns);
+    let window = list.rows.window;
+    let (n_all, marked, selected) = (list.n_all, window.marked, list.selected);
+    let ShownColumns { shown, layout, .. } = list.in_window;
     // The selected row has details beside the view, or its values below the table.
     let has_details = op_details::has_details(sheet);
-    let is_grouped = Memo::new(move |_| focus.with(|focus| has_details && !focus.group.is_empty()));
-    let selected = Memo::new(move |_| focus.with(|focus| focus.row));
-    Effect::watch(
-        move || order.get(),
-        move |_, _, _| window.cursor.set(None),
-        false,
-    );
-    rows.follow(selected, wanted);
-    let act = move |act: RowAct| {
-        match act {
-            RowAct::Pick(position) => window.cursor.set(Some(position)),
-            RowAct::Toggle(_) => {}
-            RowAct::Mark(position) => mark(position),
-            RowAct::MarkTo(position) => {
-                let from = window.cursor.get_untracked().unwrap_or(position);
-                let between = from.min(position)..=from.max(position);
-                let ids = between.filter_map(|at| Some(rows.drawn(at)?.id()));
-                marked.update(|marked| marked.extend(ids));
-            }
-            RowAct::Press(event) => match event.key().as_str() {
-                "Enter" if has_details && selected.get_untracked().is_some() => {
-                    op_details::enter(state);
-                    return true;
-                }
-                " " => {
-                    window.cursor.get_untracked().into_iter().for_each(mark);
-                    return true;
-                }
-                "Escape" if marked.with_untracked(|marked| !marked.is_empty()) => {
-                    marked.update(BTreeSet::clear);
-                }
-                "Escape" => {
-                    window.cursor.set(None);
-                    state.look_at(|focus| focus.row = None);
-                }
-                _ => {}
-            },
-        }
-        false
-    };
-
-    let in_window = parts.shown(window.width_px);
-    let ShownColumns {
-        shown,
-        layout,
-        rooms,
-    } = in_window;
-    // Names are shortened again once the column widths have been stable for a moment.
-    let cut_anew = StoredValue::new_local(None::<Timeout>);
-    Effect::watch(
-        move || rooms.get(),
-        move |_, _, _| {
-            let cut = move || {
-                let is_other = asked_rooms.try_with_value(|asked| {
-                    rooms.try_with_untracked(|rooms| rooms != asked) == Some(true)
-                });
-                if is_other == Some(true) {
-                    rows.renew();
-                }
-            };
-            cut_anew.set_value(Some(Timeout::new(150, cut)));
-        },
-        false,
-    );
-    let doc_of = move |label: &'static str| {
-        let position = columns.iter().position(|column| column.label == label);
-        docs.with(|docs| docs.get(position?).cloned().flatten())
-    };
-    let heading = move |column: &'static TableColumn| {
-        sort_heading(
-            (column.heading, column.unit),
-            column.label,
-            column.width.is_number(),
-            Signal::derive(move || doc_of(column.label)),
-            Signal::derive(move || {
-                let chosen = order.with(|(.., sort)| sort.clone());
-                chosen.or_else(|| own_order.get())
-            }),
-            move |sort| state.look_at(|focus| focus.sort = sort),
-            Some(parts.edge(state, in_window, column)),
-        )
-    };
+    let is_grouped = state.of_place(move |place| has_details && !place.focus.group.is_empty());
     let line = move |row: &TableRow| {
         let cell = |column: &&'static TableColumn| {
             let at = columns.iter().position(|one| one == *column)?;
@@ -218,12 +56,12 @@ pub fn SheetTable(
             cells: shown.with_untracked(|shown| shown.iter().filter_map(cell).collect()),
         }
     };
-    let nothing = move || match of_all.get() {
+    let nothing = move || match n_all.get() {
         0 => empty.get(),
-        of_all => format!("None of the {of_all} {noun} match the filter."),
+        n_all => format!("None of the {n_all} {noun} match the filter."),
     };
     let table = VirtualTable {
-        act: Arc::new(act),
+        act: Arc::new(move |act| list.act(&act)),
         label: format!("All {noun}"),
         class: "",
         ids: sheet,
@@ -231,28 +69,28 @@ pub fn SheetTable(
             shown.with(|shown| shown.iter().map(|column| column.width.class()).collect())
         }),
         layout: Some(layout.into()),
-        head: Box::new(move || each(shown.get(), heading).into_any()),
+        head: Box::new(move || each(shown.get(), |column| list.heading(column)).into_any()),
         empty: Signal::derive(nothing),
         is_alone: has_details,
     };
 
     view! {
         <div class="tools">
-            {filter(noun, of_all, window.total)}
+            {filter(noun, n_all, window.total)}
             <span class="grow"></span>
             {tools}
             {has_details.then(|| group_choice(columns))}
             {copy_table(sheet, shown, marked)}
-            {column_list(parts, shown)}
+            {column_list(list.arrangement, shown)}
         </div>
-        {search_remarks(remarks)}
+        {search_remarks(list.remarks)}
         <div class="rows" class:grouped=move || is_grouped.get()>
-            {table.view(rows, line)}
+            {table.view(list.rows, line)}
         </div>
         <Show when=move || is_grouped.get()>{groups(sheet, columns)}</Show>
         {totals(sheet, columns, marked)}
         {(!has_details).then(|| selected_row(sheet, selected))}
-        {move || match (window.arrived.get(), of_all.get()) {
+        {move || match (window.arrived.get(), n_all.get()) {
             (false, _) => ().into_any(),
             (true, 0) => elsewhere.run(),
             (true, _) => view! {

@@ -53,6 +53,27 @@ pub fn menu(
     }
 }
 
+/// A field that filters runs.
+pub fn run_filter(
+    id: &'static str,
+    placeholder: &'static str,
+    text: impl Fn() -> String + Send + 'static,
+    set: impl Fn(String) + 'static,
+) -> impl IntoView {
+    view! {
+        <label class="run-filter">
+            <span class="unseen">"Filter runs"</span>
+            <input
+                type="search"
+                id=id
+                placeholder=placeholder
+                prop:value=text
+                on:input=move |event| set(event_target_value(&event))
+            />
+        </label>
+    }
+}
+
 /// The search help of a table.
 pub fn search_help() -> impl IntoView {
     let example = |(typed, leaves): &(&'static str, &'static str)| {
@@ -67,7 +88,7 @@ pub fn search_help() -> impl IntoView {
         view! { <div><dt><code>{names}</code> " " <small>{field(one.kind)}</small></dt><dd>{one.what}</dd></div> }
     });
     let inside = view! {
-        <div class="search-help" data-testid="search-help" tabindex="0">
+        <div class="search-help" data-testid="search-help" tabindex="0" role="region" aria-label="How to search">
             <dl>{each(EXAMPLES, example)}</dl>
             <p class="of-fields">"Fields"</p>
             <dl>{fields}</dl>
@@ -144,7 +165,7 @@ pub fn copy_table(
         <span class="copy-table">
             <span class="fine" role="status" data-testid="copied">{message}</span>
             <button type="button" id="copy-table" title="Copy what is shown, with tabs between cells, for a spreadsheet" on:click=move |_| copy(TableText::tabbed)>"Copy table"</button>
-            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Markdown"</button>
+            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Copy Markdown"</button>
         </span>
     }
 }

@@ -102,9 +102,7 @@ pub fn thresholds_panel() -> impl IntoView {
                     >
                         "Reset all"
                     </button>
-                    <button type="button" class="small" aria-label="Close" on:click=move |_| state.thresholds.set(false)>
-                        "\u{2715}"
-                    </button>
+                    {close_button(move || state.thresholds.set(false))}
                 </header>
                 <p class="fine">"Changes apply at once to findings, report and files. They are part of the page\u{2019}s URL."</p>
                 {groups()}

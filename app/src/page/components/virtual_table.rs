@@ -15,7 +15,7 @@ use crate::protocol::{Branch, Sort};
 /// The parts of a long table.
 pub struct VirtualTable {
     /// Handles actions on rows and keys.
-    pub act: Arc<dyn Fn(RowAct) -> bool>,
+    pub act: Arc<Act>,
     /// Its label for screen readers.
     pub label: String,
     /// The classes of the table.
@@ -81,7 +81,7 @@ impl VirtualTable {
         is_drawn: impl Fn(u32) -> bool + Send + Sync + 'static,
     ) -> AnyView {
         let state = expect_context::<AppState>();
-        let (widths, ids) = (self.widths, self.ids);
+        let (widths, ids, layout) = (self.widths, self.ids, self.layout);
         let selected = state.of_place(|place| place.focus.row);
         let role = match self.class.contains("tree") {
             true => "treegrid",
@@ -103,79 +103,18 @@ impl VirtualTable {
                 />
             }
         };
-        let space = move |px: fn(&RowWindow) -> f64| {
-            view! {
-                <tr class="space" aria-hidden="true">
-                    <td colspan=move || widths.with(Vec::len) style:height=move || format!("{:.0}px", px(&window))></td>
-                </tr>
-            }
-            .into_any()
-        };
-        // The rendered rows are printed.
-        let printed = move || {
-            let (all, rows) = (window.total.get(), window.drawn.get().rows);
-            (rows.len() < all).then(|| {
-                format!(
-                    "Rows {} to {} of {all}. Export writes all of them.",
-                    rows.start + 1,
-                    rows.end
-                )
-            })
-        };
-        let (pressed, clicked, clicked_twice) = (self.act.clone(), self.act.clone(), self.act);
-        let press = move |event: KeyboardEvent| {
-            if browser::has_modifier(&event) {
-                return;
-            }
-            let is_done = match moved(&event, window) {
-                Some(position) => {
-                    window.go_to(position);
-                    true
-                }
-                None => pressed(RowAct::Press(&event)),
-            };
-            if is_done {
-                event.prevent_default();
+        let class = move || {
+            let n_pinned = layout.map(|layout| layout.with(|layout| layout.n_fixed));
+            match n_pinned {
+                None => format!("sheet {}", self.class),
+                Some(0) => format!("sheet laid {}", self.class),
+                Some(n_pinned) => format!("sheet laid pinned pinned-{n_pinned} {}", self.class),
             }
         };
-        // One handler for all rows: rows come and go with every scroll event.
-        let click = move |event: MouseEvent| {
-            match clicked_row(&event) {
-                Some((position, _)) if event.ctrl_key() || event.meta_key() => {
-                    clicked(RowAct::Mark(position))
-                }
-                Some((position, _)) if event.shift_key() => clicked(RowAct::MarkTo(position)),
-                Some((position, true)) => clicked(RowAct::Toggle(position)),
-                Some((position, false)) => clicked(RowAct::Pick(position)),
-                None => false,
-            };
-        };
-        let click_twice = move |event: MouseEvent| {
-            if let Some((position, false)) = clicked_row(&event) {
-                clicked_twice(RowAct::Toggle(position));
-            }
-        };
-        let layout = self.layout;
         let of_layout = move |read: fn(&TableLayout) -> f64| {
             layout.map(|layout| layout.with(|layout| format!("{:.2}", read(layout))))
         };
-        let class = move || {
-            let n_fixed = layout.map(|layout| layout.with(|layout| layout.n_fixed));
-            match n_fixed {
-                None => format!("sheet {}", self.class),
-                Some(0) => format!("sheet laid {}", self.class),
-                Some(n_fixed) => format!("sheet laid held held-{n_fixed} {}", self.class),
-            }
-        };
-        let column = move |(at, width): (usize, &'static str)| {
-            let px = move || {
-                layout.map(|layout| {
-                    let px = layout.with(|layout| layout.px.get(at).copied());
-                    format!("{:.2}", px.unwrap_or_default())
-                })
-            };
-            view! { <col class=width style=("--px", px)/> }
-        };
+        let [pressed, clicked, double_clicked] = [0; 3].map(|_| self.act.clone());
         view! {
             <div class="scroller" class:last=self.is_alone node_ref=window.scroller on:scroll=move |_| window.scroll()>
                 <table
@@ -189,27 +128,104 @@ impl VirtualTable {
                     aria-label=self.label
                     aria-rowcount=move || window.total.get() + 1
                     aria-activedescendant=active
-                    on:keydown=press
+                    on:keydown=move |event| press(&event, window, &*pressed)
                 >
-                    <colgroup>
-                        {move || each(widths.get().into_iter().enumerate(), column)}
-                    </colgroup>
+                    <colgroup>{move || columns(widths.get(), layout)}</colgroup>
                     <thead>
                         <tr aria-rowindex="1">{move || (self.head)()}</tr>
                     </thead>
-                    <tbody on:click=click on:dblclick=click_twice>
-                        {space(|window| window.drawn.with(|drawn| drawn.above_px))}
+                    // One handler for all rows: rows come and go with every scroll event.
+                    <tbody
+                        on:click=move |event| click(&event, &*clicked)
+                        on:dblclick=move |event| double_click(&event, &*double_clicked)
+                    >
+                        {space(widths, move || window.drawn.with(|drawn| drawn.above_px))}
                         {rows}
-                        {space(|window| window.drawn.with(|drawn| drawn.below_px))}
+                        {space(widths, move || window.drawn.with(|drawn| drawn.below_px))}
                     </tbody>
                 </table>
                 <Show when=move || window.arrived.get() && window.total.get() == 0>
                     <p class="none">{move || self.empty.get()}</p>
                 </Show>
-                <p class="on-paper">{printed}</p>
+                <p class="on-paper">{move || printed_rows(window)}</p>
             </div>
         }
         .into_any()
+    }
+}
+
+/// The columns with their widths.
+fn columns(widths: Vec<&'static str>, layout: Option<Signal<TableLayout>>) -> impl IntoView {
+    each(widths.into_iter().enumerate(), move |(at, width)| {
+        let px = move || {
+            layout.map(|layout| {
+                let px = layout.with(|layout| layout.px.get(at).copied());
+                format!("{:.2}", px.unwrap_or_default())
+            })
+        };
+        view! { <col class=width style=("--px", px)/> }
+    })
+}
+
+/// The space in place of the rows above or below the rendered ones.
+fn space(
+    widths: Signal<Vec<&'static str>>,
+    px: impl Fn() -> f64 + Send + Sync + 'static,
+) -> impl IntoView {
+    view! {
+        <tr class="space" aria-hidden="true">
+            <td colspan=move || widths.with(Vec::len) style:height=move || format!("{:.0}px", px())></td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// What a printed page says: only the rendered rows are on it.
+fn printed_rows(window: RowWindow) -> Option<String> {
+    let (all, rows) = (window.total.get(), window.drawn.get().rows);
+    (rows.len() < all).then(|| {
+        format!(
+            "Rows {} to {} of {all}. Export writes all of them.",
+            rows.start + 1,
+            rows.end
+        )
+    })
+}
+
+/// Handles an action; `true` if a key was handled.
+type Act = dyn Fn(RowAct) -> bool;
+
+fn press(event: &KeyboardEvent, window: RowWindow, act: &Act) {
+    if browser::has_modifier(event) {
+        return;
+    }
+    let is_done = match moved(event, window) {
+        Some(position) => {
+            window.go_to(position);
+            true
+        }
+        None => act(RowAct::Press(event)),
+    };
+    if is_done {
+        event.prevent_default();
+    }
+}
+
+fn click(event: &MouseEvent, act: &Act) {
+    match clicked_row(event) {
+        Some((position, _)) if event.ctrl_key() || event.meta_key() => {
+            _ = act(RowAct::Mark(position));
+        }
+        Some((position, _)) if event.shift_key() => _ = act(RowAct::MarkTo(position)),
+        Some((position, true)) => _ = act(RowAct::Toggle(position)),
+        Some((position, false)) => _ = act(RowAct::Pick(position)),
+        None => {}
+    }
+}
+
+fn double_click(event: &MouseEvent, act: &Act) {
+    if let Some((position, false)) = clicked_row(event) {
+        act(RowAct::Toggle(position));
     }
 }
 

@@ -22,7 +22,7 @@ impl Engine {
     /// Builds the file, or says why it cannot.
     pub async fn embed(self, is_redacted: bool) -> Result<Blob, String> {
         let page = browser::page_file().await?;
-        let view = self.state.view_to_send(is_redacted);
+        let view = self.state.view_to_embed(is_redacted);
         let (parts, _) = self.answer_of(EmbedQuery { is_redacted, view }).await?;
         let Parts {
             before,

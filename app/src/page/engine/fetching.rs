@@ -137,7 +137,7 @@ impl Engine {
     }
 
     /// Reports which of the files now being opened could not be fetched.
-    pub(super) fn say_not_fetched(self) {
+    pub(super) fn report_not_fetched(self) {
         let rejected = self.take(|inner| Some(std::mem::take(&mut inner.not_fetched)));
         self.state.open_error.set(rejected.unwrap_or_default());
     }

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use web_sys::File;
 
 use super::fleet::{is_fleet, may_be_fleet};
-use super::{Engine, TraceSource, called, rejected, total_bytes};
+use super::{Engine, TraceSource, rejected, shown_name, total_bytes};
 use crate::page::browser::{self, Dropped};
 use crate::protocol::{CandidateFile, Failure, Opened, Progress, RemoveCapture, Request, TOO_MANY};
 
@@ -116,7 +116,7 @@ impl Engine {
         }
         match (files.len(), dropped.folder) {
             (0, Some(folder)) => {
-                let sentence = format!("the folder has no file called like {ENDINGS_IN_WORDS}");
+                let sentence = format!("the folder has no file named like {ENDINGS_IN_WORDS}");
                 self.not_opened(vec![rejected(folder, sentence)]);
             }
             (0, None) => {}
@@ -177,7 +177,7 @@ impl Engine {
             bytes_total: total_bytes(&files),
             ..Progress::default()
         };
-        state.adding.set(Some((called(&files), progress)));
+        state.adding.set(Some((shown_name(&files), progress)));
         let choice = untrack(|| state.whole_choice());
         self.send(&Request::AddFiles(choice), &files, None);
     }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 
-use super::{Engine, TraceSource, called};
+use super::{Engine, TraceSource, shown_name};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::protocol::wire;
@@ -46,7 +46,7 @@ impl Engine {
                 if let Some(files) = self.added() {
                     self.inner
                         .update_value(|inner| inner.source = Some(TraceSource::Files(files)));
-                    self.state.let_go();
+                    self.state.reset_for_other_trace();
                     self.opened(opened);
                 }
             }
@@ -104,12 +104,12 @@ impl Engine {
         });
         self.show(opened);
         // A page with both embedded opens at its sender's place.
-        let is_sent = state.was_sent && state.loads.get_untracked() == 1;
+        let is_sent = state.has_embedded && state.loads.get_untracked() == 1;
         if has_reference && !is_sent && !self.shows_timelines_of_ranks() {
             self.go_to_comparison();
         }
-        if state.keeps_traces.get_untracked() {
-            self.keep_open_files();
+        if state.stores_traces.get_untracked() {
+            self.store_open_files();
         }
     }
 
@@ -185,7 +185,7 @@ impl Engine {
         let source = self.inner.with_value(|inner| inner.source.clone());
         let is_second = matches!(state.reference.get_untracked(), Stage::Loading(_));
         let is_open = state.stage.with_untracked(Stage::is_open);
-        let added = self.added().map(|files| called(&files));
+        let added = self.added().map(|files| shown_name(&files));
         match (source, added) {
             // The second trace was too much: the first is opened again.
             (Some(source), _) if is_second => {
@@ -197,7 +197,7 @@ impl Engine {
                 state.open_error.set(vec![Rejected::new(name, failure)]);
             }
             (Some(TraceSource::Files(files)), None) if files.len() > 1 && !is_open => {
-                let names = called(&files);
+                let names = shown_name(&files);
                 state.stage.set(Stage::Empty);
                 self.open(TraceSource::Files(files.into_iter().take(1).collect()));
                 state.open_error.set(vec![Rejected::new(names, failure)]);

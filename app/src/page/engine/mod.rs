@@ -3,6 +3,14 @@
 //! One worker reads one trace; the next trace gets the next worker, from files that the page already has. The previous
 //! worker is ended, with everything it holds, once the next trace is open. Messages of an ended worker are never seen:
 //! its listener is dropped with it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `workers`, `messages` | the workers of a trace, and what they send |
+//! | `files`, `reference`, `previous` | opens files: what they are, the trace to compare with, what was open before |
+//! | `fetching`, `senders`, `stored_traces`, `embedded` | files of a link, of another window, stored here, in the page |
+//! | `ranks`, `job`, `drill` | many files as ranks of a job: reads and combines them, opens the trace of one |
+//! | `fleet` | the summary of many traces |
 
 mod drill;
 mod embedded;
@@ -10,12 +18,12 @@ mod fetching;
 mod files;
 mod fleet;
 mod job;
-mod keeping;
 mod messages;
 mod previous;
 mod ranks;
 mod reference;
 mod senders;
+mod stored_traces;
 mod workers;
 
 use std::collections::HashMap;
@@ -159,7 +167,7 @@ impl Engine {
     fn open_as(self, source: TraceSource, is_again: bool) {
         let state = self.state;
         let (name, size) = match &source {
-            TraceSource::Files(files) => (called(files), total_bytes(files)),
+            TraceSource::Files(files) => (shown_name(files), total_bytes(files)),
             TraceSource::Sample => (SAMPLE.to_owned(), 0.0),
         };
         self.cancel_adding();
@@ -177,18 +185,18 @@ impl Engine {
         let of_link = state.place.with_untracked(|place| place.file.clone());
         let is_other = match state.loads.get_untracked() {
             // The place of a page with embedded traces refers to those.
-            0 => !state.was_sent && link.is_none() && !of_link.is_empty() && of_link != name,
+            0 => !state.has_embedded && link.is_none() && !of_link.is_empty() && of_link != name,
             _ => true,
         };
         if is_other && !is_again {
-            state.let_go();
+            state.reset_for_other_trace();
         }
         if let Some(link) = link {
             state.go(|place| *place = link);
         }
         state.linked_trace.set(None);
         state.candidates.set(Vec::new());
-        self.say_not_fetched();
+        self.report_not_fetched();
         state.reference.set(Stage::Empty);
         state.file_name.set(name);
         state.stage.set(Stage::loading(size));
@@ -304,7 +312,7 @@ impl Engine {
 }
 
 /// The name shown for files that are opened together.
-fn called(files: &[File]) -> String {
+fn shown_name(files: &[File]) -> String {
     let first = files.first().map(|file| file.name()).unwrap_or_default();
     match files.len() {
         0 | 1 => first,

@@ -163,7 +163,7 @@ impl Engine {
             ..Ranks::default()
         };
         self.stop_fetching();
-        self.say_not_fetched();
+        self.report_not_fetched();
         let own: Vec<File> = ranks.files.iter().map(|(_, file)| file.clone()).collect();
         let link = self.link_of(&own);
         let of_job = link.as_ref().filter(|link| link.view == VIEW);

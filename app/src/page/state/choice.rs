@@ -4,7 +4,7 @@ use dormer_core::base::format;
 use leptos::prelude::*;
 
 use super::AppState;
-use super::kept::keep_own_gpu;
+use super::storage::store_own_gpu;
 use crate::protocol::{Choice, OWN};
 
 /// The user's own GPU.
@@ -53,11 +53,11 @@ impl AppState {
         choice.profile.is_none().then(|| name.to_owned())
     }
 
-    /// Uses the user's own specs, or drops them; keeps them in the browser only if the user wants that.
+    /// Uses the user's own specs, or drops them; stores them in the browser only if the user wants that.
     pub fn set_own_gpu(self, own: Option<OwnGpu>, keep: bool) {
-        let kept = own.as_ref().filter(|_| keep);
-        keep_own_gpu(kept);
-        self.own_gpu_is_kept.set(kept.is_some());
+        let stored = own.as_ref().filter(|_| keep);
+        store_own_gpu(stored);
+        self.own_gpu_is_stored.set(stored.is_some());
         let name = own.as_ref().map(|own| format!("{OWN}{}", own.name));
         self.own_gpu.set(own);
         self.go(|place| {
@@ -71,7 +71,7 @@ impl AppState {
 
     /// Another trace is opened: resets the choices made for the previous one, except settings and a pinned GPU. Records
     /// what was carried over.
-    pub fn let_go(self) {
+    pub fn reset_for_other_trace(self) {
         self.forget_focus();
         let is_pinned = self.gpu_is_pinned.get_untracked();
         self.go(|place| {

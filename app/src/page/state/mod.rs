@@ -5,13 +5,13 @@
 //! | here | the signals, and which of a trace, a job, a fleet and a list of runs is shown |
 //! | `place` | where the user is: the URL's hash, links, what views showed when they were left |
 //! | `choice` | what a trace is analyzed with, including the user's own GPU and models |
-//! | `kept` | what this browser keeps: settings, traces, trusted sites, a copy of the page |
-//! | `sent` | what is embedded in the page, what an exported page includes, and what is lost when it is closed |
+//! | `storage` | what this browser stores: settings, traces, trusted sites, a copy of the page |
+//! | `embedded` | what is embedded in the page, what an exported page includes, and what is lost when it is closed |
 
 mod choice;
-mod kept;
+mod embedded;
 mod place;
-mod sent;
+mod storage;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use dormer_core::job::strip::StepStrip;
 use leptos::prelude::*;
 
-use crate::page::browser::{self, EmbeddedView, Half, KeptTrace};
+use crate::page::browser::{self, EmbeddedView, Half, StoredTrace};
 use crate::page::components::table_layout::ColumnChoice;
 use crate::page::fleet::{FleetStage, VIEW as FLEET};
 use crate::page::ranks::{JobStage, VIEW as JOB};
@@ -30,9 +30,9 @@ use crate::protocol::{
     CandidateFile, Failure, Opened, Overview, Progress, ReferenceOpened, Rejected,
 };
 pub use choice::{OwnGpu, OwnModels};
-use kept::Kept;
-pub use kept::{OfflineCopy, SenderQuestion};
-use sent::by_view;
+use embedded::by_view;
+use storage::Stored;
+pub use storage::{OfflineCopy, SenderQuestion};
 
 /// What the page is doing with a file, of the trace or of the reference.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,7 +63,7 @@ impl<T> Stage<T> {
 }
 
 /// Files that are loading while something is open: their name and their progress.
-pub type Coming = (String, Progress);
+pub type LoadingFile = (String, Progress);
 
 /// The signals of the page. `Copy`, so pass it around.
 #[derive(Clone, Copy, Default)]
@@ -85,13 +85,13 @@ pub struct AppState {
     pub reference_name: RwSignal<String>,
     /// What could not be opened, while the open trace stays open.
     pub open_error: RwSignal<Vec<Rejected>>,
-    /// Traces that are kept on this computer.
-    pub kept_traces: RwSignal<Vec<KeptTrace>>,
-    /// Whether newly opened traces are kept.
-    pub keeps_traces: RwSignal<bool>,
-    /// Why a trace could not be kept; empty if it was.
-    pub keep_error: RwSignal<String>,
-    /// The dialog about kept traces is shown.
+    /// Traces that are stored on this computer.
+    pub stored_traces: RwSignal<Vec<StoredTrace>>,
+    /// Whether newly opened traces are stored.
+    pub stores_traces: RwSignal<bool>,
+    /// Why a trace could not be stored; empty if it was.
+    pub store_error: RwSignal<String>,
+    /// The dialog about stored traces is shown.
     pub recent_dialog: RwSignal<bool>,
     /// The question about a trace from another window.
     pub sender_question: RwSignal<Option<SenderQuestion>>,
@@ -110,9 +110,9 @@ pub struct AppState {
     /// Files from which the user chooses what to open.
     pub candidates: RwSignal<Vec<CandidateFile>>,
     /// Files that are being added to the open trace.
-    pub adding: RwSignal<Option<Coming>>,
+    pub adding: RwSignal<Option<LoadingFile>>,
     /// Files that are being fetched while something is open.
-    pub fetching: RwSignal<Option<Coming>>,
+    pub fetching: RwSignal<Option<LoadingFile>>,
     /// The name of the file that `stage` is about.
     pub file_name: RwSignal<String>,
     /// Milliseconds from choosing that file to its first overview.
@@ -127,8 +127,8 @@ pub struct AppState {
     pub place: RwSignal<Place>,
     /// The user's own GPU.
     pub own_gpu: RwSignal<Option<OwnGpu>>,
-    /// Whether its specs are kept in this browser.
-    pub own_gpu_is_kept: RwSignal<bool>,
+    /// Whether its specs are stored in this browser.
+    pub own_gpu_is_stored: RwSignal<bool>,
     /// The user's own performance models.
     pub own_models: RwSignal<Option<OwnModels>>,
     /// The dialog about performance models is shown.
@@ -146,7 +146,7 @@ pub struct AppState {
     /// The view that was shown before the Export view.
     pub before_export: RwSignal<&'static str>,
     /// Traces are embedded in the page, and it opens at its sender's place.
-    pub was_sent: bool,
+    pub has_embedded: bool,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
     /// The user's column settings of each sheet: which are shown, their order and widths.
@@ -169,7 +169,7 @@ impl AppState {
     /// The state of a page newly opened at the place that its URL names.
     pub fn new() -> AppState {
         let sent = browser::embedded_view();
-        let was_sent = sent.is_some();
+        let has_embedded = sent.is_some();
         let EmbeddedView {
             hash,
             left,
@@ -177,8 +177,8 @@ impl AppState {
             models,
         } = sent.unwrap_or_default();
         let gpu = gpu.map(|(name, text)| OwnGpu { name, text });
-        let kept = Kept::read();
-        let is_kept = gpu.is_none() && kept.own_gpu.is_some();
+        let stored = Stored::read();
+        let is_stored = gpu.is_none() && stored.own_gpu.is_some();
         let here = Some(browser::hash()).filter(|here| here.len() > 1);
         let place = Place::parse(&here.unwrap_or(hash));
         let left: Vec<Place> = left.iter().map(|hash| Place::parse(hash)).collect();
@@ -186,19 +186,19 @@ impl AppState {
         let runs = browser::served_for().filter(|what| what == RUNS);
         let runs = runs.map(|_| RunsStage::default());
         AppState {
-            was_sent,
+            has_embedded,
             linked_ranges: RwSignal::new(ranges.cloned().collect()),
             left_behind: RwSignal::new(by_view(left)),
-            own_gpu_is_kept: RwSignal::new(is_kept),
-            own_gpu: RwSignal::new(gpu.or(kept.own_gpu)),
+            own_gpu_is_stored: RwSignal::new(is_stored),
+            own_gpu: RwSignal::new(gpu.or(stored.own_gpu)),
             own_models: RwSignal::new(models.map(|(file_name, text, n_models)| OwnModels {
                 file_name,
                 text,
                 n_models,
             })),
-            keeps_traces: RwSignal::new(kept.keeps_traces),
-            single_keys: RwSignal::new(kept.single_keys),
-            trusted_sites: RwSignal::new(kept.sites),
+            stores_traces: RwSignal::new(stored.stores_traces),
+            single_keys: RwSignal::new(stored.single_keys),
+            trusted_sites: RwSignal::new(stored.sites),
             place: RwSignal::new(place),
             runs: RwSignal::new(runs),
             ..AppState::default()

@@ -64,7 +64,7 @@ pub fn export() -> impl IntoView {
         }
     });
     view! {
-        <article class="page export" data-testid="artifacts">
+        <article class="page" data-testid="artifacts">
             <h1>"Export"</h1>
             <p class="lede">
                 "The same files that the command line writes, generated in this page: nothing leaves this computer."
@@ -106,14 +106,14 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
         true => embedded::file_name(archive::REDACTED),
         false => embedded::file_name(traces(state, about).iter().map(String::as_str)),
     };
-    let making = RwSignal::new(Making::No);
+    let making = RwSignal::new(FileState::NotRequested);
     let error = RwSignal::new(None::<String>);
     let title = name.clone();
     let save = move |_| {
-        if making.get_untracked() == Making::Now {
+        if making.get_untracked() == FileState::Generating {
             return;
         }
-        making.set(Making::Now);
+        making.set(FileState::Generating);
         error.set(None);
         let name = name.clone();
         spawn_local(async move {
@@ -122,7 +122,7 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
                 browser::download_file(&name, file);
             }
             let size = made.as_ref().map(|file| format::bytes(file.size() as u64));
-            let _ = making.try_set(size.map_or(Making::Failed, Making::Done));
+            let _ = making.try_set(size.map_or(FileState::Failed, FileState::Done));
             let _ = error.try_set(made.err());
         });
     };
@@ -169,7 +169,7 @@ fn whole(state: AppState, measuring: Measuring, offer: Offer) -> AnyView {
         false => archive_name(state, about),
     };
     let query = ArtifactQuery::new(about, None, is_redacted);
-    let making = RwSignal::new(Making::No);
+    let making = RwSignal::new(FileState::NotRequested);
     let save = on_make(measuring.engine, query, name.clone(), making);
     let groups = offer.groups.into_iter().map(|group| {
         let kinds = group.kinds.into_iter();
@@ -267,7 +267,7 @@ fn line_view(
     let folder = (!folder.is_empty()).then(|| format!("{folder}/"));
     let name = name.to_owned();
     let label = format!("Download {name}");
-    let making = RwSignal::new(Making::No);
+    let making = RwSignal::new(FileState::NotRequested);
     let query = ArtifactQuery::new(line.about, Some(&line.path), is_redacted);
     if let Some(measuring) = measuring {
         measuring.add(query.clone(), making);
@@ -300,30 +300,30 @@ fn line_view(
 
 /// The state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Making {
+enum FileState {
     /// Not requested.
-    No,
+    NotRequested,
     /// The worker is generating it.
-    Now,
+    Generating,
     /// Generated, with its size.
     Done(String),
     Failed,
 }
 
-impl Making {
-    fn of(made: Option<MadeArtifact>) -> Making {
+impl FileState {
+    fn of(made: Option<MadeArtifact>) -> FileState {
         match made {
-            Some(made) => Making::Done(made.size),
-            None => Making::Failed,
+            Some(made) => FileState::Done(made.size),
+            None => FileState::Failed,
         }
     }
 
     fn word(self) -> String {
         match self {
-            Making::No => String::new(),
-            Making::Now => "Generating\u{2026}".to_owned(),
-            Making::Done(size) => size,
-            Making::Failed => "Failed".to_owned(),
+            FileState::NotRequested => String::new(),
+            FileState::Generating => "Generating\u{2026}".to_owned(),
+            FileState::Done(size) => size,
+            FileState::Failed => "Failed".to_owned(),
         }
     }
 }
@@ -333,17 +333,17 @@ fn on_make(
     engine: Engine,
     query: ArtifactQuery,
     file_name: String,
-    making: RwSignal<Making>,
+    making: RwSignal<FileState>,
 ) -> impl Fn() + Copy + 'static {
     let what = StoredValue::new((query, file_name));
     move || {
-        if making.get_untracked() == Making::Now {
+        if making.get_untracked() == FileState::Generating {
             return;
         }
-        making.set(Making::Now);
+        making.set(FileState::Generating);
         let (query, file_name) = what.get_value();
         download(engine, query, file_name, move |made| {
-            let _ = making.try_set(Making::of(made));
+            let _ = making.try_set(FileState::of(made));
         });
     }
 }
@@ -352,7 +352,7 @@ fn on_make(
 #[derive(Clone, Copy)]
 struct Measuring {
     engine: Engine,
-    waiting: StoredValue<VecDeque<(ArtifactQuery, RwSignal<Making>)>>,
+    waiting: StoredValue<VecDeque<(ArtifactQuery, RwSignal<FileState>)>>,
     /// The pause before the next one.
     rest: StoredValue<Option<Timeout>, LocalStorage>,
 }
@@ -372,7 +372,7 @@ impl Measuring {
         let _ = self.rest.try_update_value(|rest| *rest = None);
     }
 
-    fn add(self, query: ArtifactQuery, making: RwSignal<Making>) {
+    fn add(self, query: ArtifactQuery, making: RwSignal<FileState>) {
         let query = ArtifactQuery {
             is_measured: true,
             ..query
@@ -396,14 +396,14 @@ impl Measuring {
             return;
         };
         // The user requested it first.
-        if making.try_get_untracked() != Some(Making::No) {
+        if making.try_get_untracked() != Some(FileState::NotRequested) {
             self.rest();
             return;
         }
         self.engine.ask(query, move |made| {
             let is_shown = making.try_get_untracked();
-            if is_shown == Some(Making::No) {
-                let _ = making.try_set(Making::of(made));
+            if is_shown == Some(FileState::NotRequested) {
+                let _ = making.try_set(FileState::of(made));
             }
             if is_shown.is_some() {
                 self.rest();

@@ -43,11 +43,11 @@ fn device(at: usize, device: DeviceView) -> impl IntoView {
         |note| view! { <p class="fine">{with_units(&note)}</p> },
     );
     let tables = device.tables.into_iter().map(facts_table).collect_view();
-    let twin = device.twin.map(|twin| {
+    let table = device.twin.map(|table| {
         view! {
             <details class="more" data-testid="memory-figures">
                 <summary>"Figures of the curve"</summary>
-                {facts_table(twin)}
+                {facts_table(table)}
             </details>
         }
     });
@@ -58,7 +58,7 @@ fn device(at: usize, device: DeviceView) -> impl IntoView {
             {notes}
             <section class="card memory-chart" data-testid="memory-chart">
                 {curve(device.chart)}
-                {twin}
+                {table}
             </section>
             {tables}
         </section>
@@ -96,12 +96,12 @@ fn curve(chart: MemoryChart) -> impl IntoView {
     let legend = each(legend, |(key, text, _)| {
         view! { <li class=format!("m-{key}")><i class="dot" aria-hidden="true"></i>{with_units(&text)}</li> }
     });
-    let says = format!("Memory over time: {peak}; the figures are in the table below");
+    let label = format!("Memory over time: {peak}; the figures are in the table below");
     view! {
         <h3>"Memory over time"</h3>
         <ul class="keys" data-testid="memory-legend">{legend}</ul>
         <p class="fine most">{with_units(&chart.top)}</p>
-        <svg viewBox=format!("0 0 1000 {HEIGHT}") preserveAspectRatio="none" role="img" aria-label=says>
+        <svg viewBox=format!("0 0 1000 {HEIGHT}") preserveAspectRatio="none" role="img" aria-label=label>
             {bands}
             <path class="area" d=area></path>
             <path class="in-use" d=in_use></path>

@@ -18,16 +18,16 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new(SHARE, "Share", Width::Small).rank(4),
     TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
-    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(11),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOP/byte").rank(11),
     TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),
-    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(9),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOP/s").rank(9),
 ];
 
 #[rustfmt::skip]
 const BY_OPERATOR: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
-    TableColumn::new("Count", "Count", Width::Figure).rank(4),
+    TableColumn::new("Count", "Calls", Width::Figure).rank(4),
     TableColumn::new("total_direct_kernel_time_ms", "GPU time", Width::Number).rank(1),
     TableColumn::new("total_subtree_kernel_time_ms", "With children", Width::Number).rank(5),
     TableColumn::new(MODULE, "Module", Width::Name).rank(6),
@@ -38,7 +38,7 @@ const BY_OPERATOR: &[TableColumn] = &[
 const ON_HOST: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
-    TableColumn::new("Count", "Count", Width::Figure).rank(4),
+    TableColumn::new("Count", "Calls", Width::Figure).rank(4),
     TableColumn::new("self_cpu_time_ms", "CPU self time", Width::Number).rank(1),
     TableColumn::new("total_cpu_time_ms", "With children", Width::Number).rank(5),
     TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
@@ -138,9 +138,9 @@ fn grouping(grouped_by: Memo<&'static str>) -> impl IntoView {
         });
         browser::go_to_hash(&state.link_into("operations", focus));
     };
-    let button = move |id: &'static str, table: &'static str, says: &'static str| {
+    let button = move |id: &'static str, table: &'static str, label: &'static str| {
         let is_pressed = move || (grouped_by.get() == table).to_string();
-        view! { <button type="button" id=id aria-pressed=is_pressed on:click=move |_| choose(table)>{says}</button> }
+        view! { <button type="button" id=id aria-pressed=is_pressed on:click=move |_| choose(table)>{label}</button> }
     };
     let has_graphs = move || {
         let taken = state

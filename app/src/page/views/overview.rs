@@ -164,7 +164,7 @@ fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
             }
         });
         view! {
-            <p class="most-of unseen" id="most-of">{measure.clone()}</p>
+            <p class="unseen" id="most-of">{measure.clone()}</p>
             <ul class="most" aria-labelledby="most-of" title=measure data-testid="most">{names}</ul>
         }
     })
@@ -195,7 +195,7 @@ fn serving(serving: ServingFacts) -> impl IntoView {
         <section class="card serving" data-testid="serving">
             <h2>"Steps"</h2>
             {pairs("pairs", serving.facts)}
-            <table class="list">
+            <table class="list" aria-label="Time around the steps">
                 <thead>
                     <tr>
                         <th scope="col">"Part of the time"</th>
@@ -215,47 +215,10 @@ fn serving(serving: ServingFacts) -> impl IntoView {
 fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
     let state = expect_context::<AppState>();
     let are_kernels = work.top_is_kernels;
-    let rows = each(work.top.clone(), |row| {
-        let details = row.row.map(DetailsOf::Operator);
-        let name = shown_name(&row);
-        let view = match row.is_kernel {
-            true => "kernels",
-            false => "operations",
-        };
-        let time = row.time;
-        let find = time.name;
-        let way = move || match details {
-            Some(details) => state.link_to_details(details),
-            None => state.link_into(view, Focus::finding(find.clone())),
-        };
-        let opened = move |event: leptos::ev::MouseEvent| {
-            if details.is_some() {
-                op_details::opened_by(state, &event);
-            }
-        };
-        view! {
-            <tr class=format!("c-{}", time.family.token())>
-                <th scope="row" class="mono" title=name.clone()>
-                    <span class="line">
-                        <i class="dot" aria-hidden="true"></i>
-                        <a href=way on:click=opened>{cut_name(name.clone())}</a>
-                    </span>
-                </th>
-                <td class="soft">
-                    {time.family.label()}
-                    {time.is_recompute.then(|| view! {
-                        <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
-                    })}
-                </td>
-                <td class="n">{format::count(time.count)}</td>
-                <td class="n">{format::time_ns(time.ns)}</td>
-                {share_cell(Some(time.percent), format::percent(time.percent))}
-            </tr>
-        }
-    });
-    let (title, noun, says) = match are_kernels {
-        true => ("Top kernels", "Kernel", "All kernels"),
-        false => ("Top operations", "Operation", "All operations"),
+    let rows = each(work.top.clone(), |row| top_row(state, row));
+    let (title, noun, count, all_label) = match are_kernels {
+        true => ("Top kernels", "Kernel", "Count", "All kernels"),
+        false => ("Top operations", "Operation", "Calls", "All operations"),
     };
     // The same rows are in the table by operator.
     let all = move || match are_kernels {
@@ -270,14 +233,14 @@ fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
             <section class="card flush" data-testid="top-operations">
                 <header>
                     <h2>{title}</h2>
-                    <a href=all>{says}</a>
+                    <a href=all>{all_label}</a>
                 </header>
-                <table class="list ranked">
+                <table class="list ranked" aria-label=title>
                     <thead>
                         <tr>
                             <th scope="col">{noun}</th>
                             <th scope="col">"Category"</th>
-                            <th scope="col" class="n">"Count"</th>
+                            <th scope="col" class="n">{count}</th>
                             <th scope="col" class="n">{work.top_measure.clone()}</th>
                             <th scope="col" class="n">"Share"</th>
                         </tr>
@@ -287,6 +250,46 @@ fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
             </section>
         }
     })
+}
+
+/// An operation with its share; its name opens its details, or its row in the view that has it.
+fn top_row(state: AppState, row: TopOperation) -> impl IntoView {
+    let name = shown_name(&row);
+    let details = row.row.map(DetailsOf::Operator);
+    let view = match row.is_kernel {
+        true => "kernels",
+        false => "operations",
+    };
+    let time = row.time;
+    let find = time.name;
+    let href = move || match details {
+        Some(details) => state.link_to_details(details),
+        None => state.link_into(view, Focus::finding(find.clone())),
+    };
+    let opened = move |event: MouseEvent| {
+        if details.is_some() {
+            op_details::opened_by(state, &event);
+        }
+    };
+    view! {
+        <tr class=format!("c-{}", time.family.token())>
+            <th scope="row" class="mono" title=name.clone()>
+                <span class="line">
+                    <i class="dot" aria-hidden="true"></i>
+                    <a href=href on:click=opened>{cut_name(name.clone())}</a>
+                </span>
+            </th>
+            <td class="soft">
+                {time.family.label()}
+                {time.is_recompute.then(|| view! {
+                    <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
+                })}
+            </td>
+            <td class="n">{format::count(time.count)}</td>
+            <td class="n">{format::time_ns(time.ns)}</td>
+            {share_cell(Some(time.percent), format::percent(time.percent))}
+        </tr>
+    }
 }
 
 /// How far the numbers can be trusted.
@@ -351,17 +354,17 @@ fn merged_files(captures: CaptureFacts) -> impl IntoView {
     let config = captures.model.map(|model| (None, model));
     let merged = captures.merged.into_iter();
     let files: Vec<_> = merged
-        .map(|(name, says)| (Some(name), says))
+        .map(|(name, note)| (Some(name), note))
         .chain(config)
         .collect();
     let merged = (!files.is_empty()).then(|| {
-        let files = each(files, |(file, says)| {
+        let files = each(files, |(file, note)| {
             let name = file.clone().unwrap_or_else(|| "Model configuration".to_owned());
             let label = format!("Remove {name}");
             view! {
                 <li>
                     <p class="name" title=name.clone()>{name.clone()}</p>
-                    <p class="fine">{says}</p>
+                    <p class="fine">{note}</p>
                     <button type="button" class="small" aria-label=label on:click=move |_| engine.remove_capture(file.clone())>
                         "Remove"
                     </button>

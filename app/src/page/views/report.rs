@@ -76,11 +76,11 @@ pub fn report() -> impl IntoView {
                 {switch(document)}
                 <span class="grow"></span>
                 {move || text.with(|text| copy_button(markdown(&text.document), "Copy Markdown"))}
-                <button type="button" class="small" id="download-report" on:click=move |_| save(DOCUMENTS[document.get_untracked()].file)>
+                <button type="button" class="small" id="download-report" title="Download the document as Markdown" on:click=move |_| save(DOCUMENTS[document.get_untracked()].file)>
                     {icon("download")}
                     "Markdown"
                 </button>
-                <button type="button" class="small" id="download-page" on:click=move |_| save(WEB_PAGE)>
+                <button type="button" class="small" id="download-page" title="Download the report with its charts as a web page" on:click=move |_| save(WEB_PAGE)>
                     {icon("download")}
                     "Web page"
                 </button>

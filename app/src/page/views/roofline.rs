@@ -16,8 +16,8 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new(FAMILY, "Category", Width::Label).rank(8),
     TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
-    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(4),
-    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(5),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOP/byte").rank(4),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOP/s").rank(5),
     TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(6),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(7),
     TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),
@@ -69,18 +69,18 @@ fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
         })
     };
     view! {
-        <p class="lead-line" data-testid="roof-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
+        <p class="lead-line" data-testid="roofline-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
         {legend(families, only)}
         <section class="card chart">
             {roofline_chart(chart, only, selected, move |row| state.look_at(|focus| focus.row = row))}
         </section>
-        <div class="fine asides" data-testid="roof-asides">
+        <div class="fine asides" data-testid="roofline-asides">
             <p>"Mark area is GPU time; the smallest marks are enlarged."</p>
-            <p class="roof-key">{roof}</p>
+            <p class="roofline-key">{roof}</p>
             {sentences}
         </div>
         <h2>"As a table"</h2>
-        <div class="twin">
+        <div class="chart-table">
             <SheetTable sheet=SHEET noun="operations" columns=COLUMNS empty="No GPU activity."/>
         </div>
     }

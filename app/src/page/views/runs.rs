@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gloo::timers::callback::Interval;
 
-use crate::page::components::buttons::show_all;
+use crate::page::components::table_tools::run_filter;
 use crate::page::prelude::*;
 use crate::page::runs::{LIST, Run, RunTrace, Runs, Together, link, together};
 use crate::page::url::toggle;
@@ -132,23 +132,17 @@ fn list(listed: &Arc<Runs>, shown: ListState) -> impl IntoView {
         is_cut.then(|| show_all(n_found, "run", move || shown.all_runs.set(true)))
     };
     let filter = (n_runs > 1).then(|| {
-        view! {
-            <label class="run-filter">
-                <span class="unseen">"Filter runs"</span>
-                <input
-                    type="search"
-                    id="runs-filter"
-                    placeholder="Run, worker, file"
-                    prop:value=move || shown.find.get()
-                    on:input=move |event| shown.find.set(event_target_value(&event))
-                />
-            </label>
-        }
+        run_filter(
+            "runs-filter",
+            "Run, worker, file",
+            move || shown.find.get(),
+            move |text| shown.find.set(text),
+        )
     });
     view! {
         <section class="lead">
             <h1 data-testid="headline">{headline}</h1>
-            <p class="mono soft where">{listed.folder.clone()}</p>
+            <p class="mono soft">{listed.folder.clone()}</p>
             <p class="fine">
                 "New files appear by themselves: while this view is visible, it asks " <code>"dormer open"</code>
                 " every 3 s. The header counts these requests."
@@ -170,7 +164,7 @@ fn chosen_bar(listed: Arc<Runs>, shown: ListState) -> impl IntoView {
         let chosen = listed.chosen(&urls);
         let (newest, oldest) = (chosen.first()?, chosen.last()?);
         let n_chosen = format::counted(chosen.len() as u64, "trace");
-        let (label, says) = match together(&chosen) {
+        let (label, subject) = match together(&chosen) {
             Together::One => (Some("Open"), newest.file.clone()),
             Together::Two => (
                 Some("Compare"),
@@ -182,7 +176,7 @@ fn chosen_bar(listed: Arc<Runs>, shown: ListState) -> impl IntoView {
             ),
             Together::Nothing => (
                 None,
-                format!("{n_chosen}: choose one, two to compare, or ranks of one job"),
+                format!("{n_chosen}: select one, two to compare, or ranks of one job"),
             ),
         };
         let open = label.map(|label| {
@@ -190,10 +184,10 @@ fn chosen_bar(listed: Arc<Runs>, shown: ListState) -> impl IntoView {
             view! { <button type="button" class="main" id="open-chosen" on:click=move |_| browser::go_to_hash(&link)>{label}</button> }
         });
         Some(view! {
-            <section class="card chosen-runs" aria-label="Chosen traces" data-testid="chosen-runs">
-                <p role="status">{says}</p>
+            <section class="card chosen-runs" aria-label="Selected traces" data-testid="chosen-runs">
+                <p role="status">{subject}</p>
                 {open}
-                <button type="button" class="small" on:click=move |_| shown.chosen.set(Vec::new())>"Choose none"</button>
+                <button type="button" class="small" on:click=move |_| shown.chosen.set(Vec::new())>"Clear selection"</button>
             </section>
         })
     }
@@ -218,35 +212,6 @@ fn card(run: &Run, folder: &str, shown: ListState) -> AnyView {
         let link = link(&ranks);
         view! { <button type="button" data-open-run=name.clone() on:click=move |_| browser::go_to_hash(&link)>{label}</button> }
     });
-    let columns = Columns {
-        ranks: run.traces.iter().any(|trace| trace.rank.is_some()),
-        nth: run.traces.iter().any(|trace| trace.nth.1 > 1),
-    };
-    let key = run.name.clone();
-    let is_unfolded = Memo::new(move |_| shown.unfolded.with(|unfolded| unfolded.contains(&key)));
-    let traces = run.traces.clone();
-    let n_traces = traces.len();
-    let rows = move || {
-        let n_shown = if is_unfolded.get() {
-            n_traces
-        } else {
-            FIRST_TRACES
-        };
-        each(traces.iter().take(n_shown), |trace| {
-            row(trace, columns, shown.chosen)
-        })
-    };
-    let key = run.name.clone();
-    let more = move || {
-        let key = key.clone();
-        let unfold = move || {
-            shown.unfolded.update(|unfolded| {
-                unfolded.insert(key.clone());
-            });
-        };
-        (n_traces > FIRST_TRACES && !is_unfolded.get()).then(|| show_all(n_traces, "trace", unfold))
-    };
-    let label = format!("Traces of {name}");
     view! {
         <section class="card flush" data-testid="run" data-run=name.clone()>
             <header>
@@ -255,25 +220,61 @@ fn card(run: &Run, folder: &str, shown: ListState) -> AnyView {
                 <span class="grow"></span>
                 {open_all}
             </header>
-            <div class="wide" tabindex="0" role="region" aria-label=label>
-                <table class="list">
-                    <thead>
-                        <tr>
-                            <th scope="col"><span class="unseen">"Chosen"</span></th>
-                            <th scope="col">"Worker"</th>
-                            {columns.ranks.then(|| view! { <th scope="col" class="n">"Rank"</th> })}
-                            {columns.nth.then(|| view! { <th scope="col" class="n">"Capture"</th> })}
-                            <th scope="col" class="n">"Recorded"</th>
-                            <th scope="col" class="n">"Size"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
-            {more}
+            {trace_table(run, &name, shown)}
         </section>
     }
     .into_any()
+}
+
+/// The traces of a run, the first few until the user asks for all.
+fn trace_table(run: &Run, name: &str, shown: ListState) -> impl IntoView + use<> {
+    let columns = Columns {
+        ranks: run.traces.iter().any(|trace| trace.rank.is_some()),
+        nth: run.traces.iter().any(|trace| trace.nth.1 > 1),
+    };
+    let key = StoredValue::new(run.name.clone());
+    let is_unfolded = Memo::new(move |_| {
+        shown
+            .unfolded
+            .with(|unfolded| key.with_value(|key| unfolded.contains(key)))
+    });
+    let traces = run.traces.clone();
+    let n_traces = traces.len();
+    let rows = move || {
+        let n_shown = match is_unfolded.get() {
+            true => n_traces,
+            false => FIRST_TRACES,
+        };
+        each(traces.iter().take(n_shown), |trace| {
+            row(trace, columns, shown.chosen)
+        })
+    };
+    let unfold = move || {
+        shown
+            .unfolded
+            .update(|unfolded| _ = unfolded.insert(key.get_value()));
+    };
+    let more = move || {
+        (n_traces > FIRST_TRACES && !is_unfolded.get()).then(|| show_all(n_traces, "trace", unfold))
+    };
+    view! {
+        <div class="wide" tabindex="0" role="region" aria-label=format!("Traces of {name}")>
+            <table class="list">
+                <thead>
+                    <tr>
+                        <th scope="col"><span class="unseen">"Selected"</span></th>
+                        <th scope="col">"Worker"</th>
+                        {columns.ranks.then(|| view! { <th scope="col" class="n">"Rank"</th> })}
+                        {columns.nth.then(|| view! { <th scope="col" class="n">"Capture"</th> })}
+                        <th scope="col" class="n">"Recorded"</th>
+                        <th scope="col" class="n">"Size"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+        {more}
+    }
 }
 
 /// The columns that have content for a run.
@@ -297,7 +298,7 @@ fn row(trace: &RunTrace, columns: Columns, chosen: RwSignal<Vec<String>>) -> Any
                 <input
                     type="checkbox"
                     id=format!("pick-{again}")
-                    aria-label=format!("Choose {}", trace.file)
+                    aria-label=format!("Select {}", trace.file)
                     prop:checked=is_chosen
                     on:change=move |_| chosen.update(|chosen| toggle(chosen, again.clone()))
                 />

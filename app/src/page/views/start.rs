@@ -64,7 +64,7 @@ fn where_traces_go() -> &'static str {
 fn open_buttons() -> impl IntoView {
     let engine = expect_context::<Engine>();
     view! {
-        <div class="ways">
+        <div class="start-actions">
             <button type="button" class="main" id="choose-file" on:click=|_| browser::choose_file()>
                 {icon("file")}
                 "Choose a file"
@@ -119,7 +119,7 @@ pub fn loading() -> impl IntoView {
                 value=move || share().map(|share| format!("{share:.4}"))
             ></progress>
             <dl class="read">
-                <div><dt>"Read"</dt><dd data-testid="bytes">{move || bytes_of_bytes(&progress.get())}</dd></div>
+                <div><dt>"Read"</dt><dd data-testid="bytes">{move || bytes_read(&progress.get())}</dd></div>
                 <div><dt>"Events"</dt><dd data-testid="events">{move || format::count(progress.get().events as u64)}</dd></div>
                 <div><dt>"Speed"</dt><dd data-testid="speed">{speed}</dd></div>
                 <div><dt>"Left to read"</dt><dd data-testid="left">{left}</dd></div>
@@ -129,7 +129,7 @@ pub fn loading() -> impl IntoView {
     }
 }
 
-fn bytes_of_bytes(progress: &Progress) -> String {
+fn bytes_read(progress: &Progress) -> String {
     let bytes = |number: f64| format::bytes(number as u64);
     let read = bytes(progress.bytes_read);
     match progress.bytes_total > 0.0 {
@@ -159,6 +159,23 @@ pub fn failed() -> impl IntoView {
             <p class="lede" data-testid="reason">{reason}</p>
             {at_byte}
             {open_buttons()}
+        </section>
+    }
+}
+
+/// Files that cannot be opened as what they were taken for.
+pub fn cannot_open(
+    title: &'static str,
+    reason: impl IntoView,
+    choose_label: &'static str,
+) -> impl IntoView {
+    view! {
+        <section class="start" id="error" role="alert">
+            <h1>{title}</h1>
+            {reason}
+            <div class="start-actions">
+                <button type="button" class="main" on:click=|_| browser::choose_file()>{choose_label}</button>
+            </div>
         </section>
     }
 }

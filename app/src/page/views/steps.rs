@@ -117,7 +117,7 @@ fn loads(choices: Vec<StepChoice>) -> impl IntoView {
     view! {
         <section class="card flush" data-testid="loads">
             <h3>"Steady-state steps"</h3>
-            <table class="list">
+            <table class="list" aria-label="Steady-state steps">
                 <thead class="unseen"><tr><th scope="col">"Choice"</th><th scope="col">"Steps"</th></tr></thead>
                 <tbody>{rows}</tbody>
             </table>
@@ -186,7 +186,7 @@ fn row(step: StepTime) -> AnyView {
             <td class="n"><b>{step.time}</b></td>
             <td class="n" class:odd=step.is_slow>{step.of_median}</td>
             {batch}
-            <td class="way" aria-hidden="true">
+            <td class="bar-cell" aria-hidden="true">
                 <div style:width=format!("{:.2}%", step.percent)>{bar}</div>
             </td>
             {cells}

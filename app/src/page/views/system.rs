@@ -65,13 +65,13 @@ fn section(section: SystemSection) -> impl IntoView {
 /// How much of some time overlaps with other GPU activity.
 fn overlap(overlap: OverlapBar) -> impl IntoView {
     let width = format!("{:.2}%", overlap.hidden_percent.clamp(0.0, 100.0));
-    let says = format!(
+    let label = format!(
         "{}: {} overlapped, {} exposed",
         overlap.label, overlap.hidden, overlap.exposed
     );
     view! {
         <div class=format!("overlap c-{}", overlap.token)>
-            <div class="parts" role="img" aria-label=says><span style:width=width></span></div>
+            <div class="parts" role="img" aria-label=label><span style:width=width></span></div>
             <p><i class="dot" aria-hidden="true"></i>"Overlapped " <b>{overlap.hidden}</b></p>
             <p><i class="dot open" aria-hidden="true"></i>"Exposed " <b>{overlap.exposed}</b></p>
         </div>

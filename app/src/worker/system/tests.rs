@@ -36,7 +36,7 @@ fn the_first_sentence_is_the_answer() {
 }
 
 #[test]
-fn a_gap_says_what_stands_around_it_and_what_the_host_did() {
+fn a_gap_says_what_precedes_and_follows_it_and_what_the_cpu_did() {
     let profile = waiting();
     let facts = system_of(&profile);
     let idle = section(&facts, "idle");

@@ -5,13 +5,13 @@ use js_sys::Array;
 use web_sys::{Blob, File};
 
 use super::{base_name, slice};
-use crate::page::browser::heads;
+use crate::page::browser::file_head;
 
 pub(super) async fn members(file: &File, is_packed: bool) -> Option<Vec<(String, File)>> {
     let archive: Blob = match is_packed {
         true => {
             let chunks = Array::new();
-            heads::each_chunk(file, true, |chunk| _ = chunks.push(&chunk)).await;
+            file_head::each_chunk(file, true, |chunk| _ = chunks.push(&chunk)).await;
             Blob::new_with_u8_array_sequence(&chunks).ok()?
         }
         false => file.clone().into(),

@@ -27,7 +27,7 @@ pub(super) const LONG: usize = 48;
 const NAMES: [&str; 2] = ["name", "Kernel name"];
 /// The parts of a view that handle arrow keys. A table farther down the view is not one: the focus would scroll past
 /// the top of the view.
-pub const IN_VIEW: [&str; 3] = ["main.fills table.sheet", "#lanes", "#roof"];
+pub const IN_VIEW: [&str; 3] = ["main.fills table.sheet", "#lanes", "#roofline-chart"];
 
 /// Moves the keyboard focus to the details when they appear.
 pub fn enter(state: AppState) {
@@ -153,7 +153,7 @@ fn details_body(details: OpDetails, view: &'static str) -> AnyView {
     });
     view! {
         {parts::head(&details)}
-        {parts::ways(&details, view)}
+        {parts::links(&details, view)}
         {parts::verdict(&details)}
         {details.gap.clone().map(gap_chart)}
         {reproduce}

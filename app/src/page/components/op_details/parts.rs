@@ -39,7 +39,7 @@ pub(super) fn head(details: &OpDetails) -> AnyView {
 }
 
 /// Links to where else it is shown: its row, its mark in the chart, and its slowest run.
-pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
+pub(super) fn links(details: &OpDetails, here: &str) -> AnyView {
     let row = details.row.as_ref();
     let shown = row.and_then(subject::shown_in);
     let on_roofline = row.filter(|_| details.on_roofline).map(|(_, row)| {
@@ -49,19 +49,19 @@ pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
     let slowest = details.places.first();
     let in_tree = slowest.and_then(|place| Some(("tree", Focus::at_event(place.in_tree?))));
     let in_timeline = slowest.map(|place| ("timeline", Focus::at_event(place.in_timeline)));
-    let ways = [shown, on_roofline, in_tree, in_timeline]
+    let links = [shown, on_roofline, in_tree, in_timeline]
         .into_iter()
         .flatten();
     // A table that shows the row needs no link to it.
-    let ways = ways.filter(|(view, focus)| *view != here || focus.row.is_none());
+    let links = links.filter(|(view, focus)| *view != here || focus.row.is_none());
     let link = |(view, focus): (&'static str, Focus)| {
         let title = title_of(view);
         view! { <li><ViewLink view focus><span class="unseen">"Show in "</span> {title}</ViewLink></li> }
     };
     view! {
-        <nav class="op-details-ways" aria-label="Show in other views">
+        <nav class="op-details-links" aria-label="Show in other views">
             <span class="fine" aria-hidden="true">"Show in"</span>
-            <ul>{ways.map(link).collect_view()}</ul>
+            <ul>{links.map(link).collect_view()}</ul>
         </nav>
     }
     .into_any()
@@ -108,7 +108,7 @@ pub(super) fn runs_and_tables(details: OpDetails) -> AnyView {
     let stack = (!details.stack.is_empty()).then(|| stack_view(details.stack));
     view! {
         <div class="op-details">
-            <div class="op-details-times">
+            <div>
                 {times}
                 <ul class="op-details-places">{places}</ul>
             </div>
@@ -162,20 +162,20 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
 
 /// The links to a run.
 fn place_view(place: PlaceLink) -> AnyView {
-    let ways = [
+    let links = [
         ("tree", place.in_tree),
         ("timeline", Some(place.in_timeline)),
     ];
-    let ways = ways
+    let links = links
         .into_iter()
         .filter_map(|(view, uid)| Some((view, uid?)));
-    let ways = ways.map(|(view, uid)| {
+    let links = links.map(|(view, uid)| {
         let prefix = format!("{} run in ", place.label);
         let title = title_of(view);
         view! { <ViewLink view focus=Focus::at_event(uid)><span class="unseen">{prefix}</span> {title}</ViewLink> }
     });
-    let ways = ways.collect_view();
-    view! { <li><span>{place.label}</span> <b>{place.time}</b> <span class="places">{ways}</span></li> }.into_any()
+    let links = links.collect_view();
+    view! { <li><span>{place.label}</span> <b>{place.time}</b> <span class="places">{links}</span></li> }.into_any()
 }
 
 fn operations_view(operations: Vec<OperationLink>) -> AnyView {

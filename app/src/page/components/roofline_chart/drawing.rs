@@ -3,7 +3,7 @@
 
 use dormer_core::base::format;
 use dormer_core::base::log_scale::LogScale;
-use dormer_core::report::charts::Spot;
+use dormer_core::report::charts::{MemoryRoofline, Spot};
 
 use crate::protocol::{Mark, RooflineChart};
 
@@ -89,84 +89,77 @@ impl Drawing {
         };
         let is_shown =
             |mark: &Mark| only.is_empty() || only.iter().any(|token| token == mark.family.token());
-        // Hidden marks do not affect the axes.
-        let covered = covered(chart.marks.iter().filter(|mark| is_shown(mark)));
-        let spots = || covered.iter().map(|mark| mark.spot);
-        let on_axes = |spot| match spot {
-            Spot::Roofline {
-                intensity,
-                tflops_per_s,
-            } => (Some(intensity), Some(tflops_per_s), None),
-            Spot::Bandwidth { tb_per_s } => (None, None, Some(tb_per_s)),
-        };
-        let right = width - RIGHT;
-        // The horizontal part of the roofline is long enough for its label.
-        let named = chart.ceilings.iter().map(|ceiling| ceiling.ridge * 8.0);
-        let ridges = chart.ceilings.iter().map(|ceiling| ceiling.ridge);
-        let ridge = ridges.fold(0.0, f64::max);
-        let intensities = spots().filter_map(|spot| on_axes(spot).0);
-        let intensities = intensities.map(|intensity| intensity.max(ridge * DEPTH));
-        let across = LogScale::around(intensities.chain(named), LEFT, right);
-        let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.tflops);
-        let highest = ceilings.clone().fold(0.0, f64::max);
-        let rates = spots().filter_map(|spot| on_axes(spot).1);
-        let rates = rates.map(|rate| rate.max(highest * DEPTH));
-        let up = LogScale::around(rates.chain(ceilings), floor, TOP);
-        let bandwidths = spots().filter_map(|spot| on_axes(spot).2);
-        let bandwidths = bandwidths.map(|rate| rate.max(memory.tb_per_s() * DEPTH));
-        let band = LogScale::around(bandwidths.chain([memory.tb_per_s()]), LEFT, right);
-        let band_middle = drawing.height - BOTTOM - (BAND - BOTTOM - 14.0) / 2.0;
+        let scales = Scales::new(chart, memory, is_shown, &drawing);
         if has_roofline {
-            drawing.axes(&across, &up);
-            drawing.roofline(chart, &across, &up);
+            drawing.axes(&scales.across, &scales.up);
+            drawing.roofline(chart, &scales.across, &scales.up);
         }
         if has_band {
             let label = drawing.name(memory.short(), memory.label());
-            drawing.band(&band, memory.tb_per_s(), &label);
+            drawing.band(&scales.band, memory.tb_per_s(), &label);
         }
-        let most = chart.marks.iter().map(|mark| mark.percent);
-        let most = most.fold(f64::MIN_POSITIVE, f64::max);
-        let greatest = (width * 0.028).clamp(12.0, 26.0);
-        let radius = |mark: &Mark| (mark.percent / most).sqrt() * greatest;
-        let mut n_outside = 0_u64;
-        drawing.places = chart
-            .marks
-            .iter()
-            .map(|mark| {
-                let is_shown = is_shown(mark);
-                let (x, y) = match on_axes(mark.spot) {
-                    (Some(intensity), Some(rate), _) => (across.px(intensity), up.px(rate)),
-                    (.., bandwidth) => (band.px(bandwidth.unwrap_or_default()), band_middle),
-                };
-                // Marks farther out are drawn at the edge.
-                let x_inside = x.clamp(LEFT, right);
-                let y_inside = match on_roofline(mark) {
-                    true => y.clamp(TOP, floor),
-                    false => y,
-                };
-                if is_shown && (x_inside - x).abs() + (y_inside - y).abs() > 0.5 {
-                    n_outside += 1;
-                }
-                let (x, y) = (x_inside, y_inside);
-                is_shown.then(|| MarkPlace {
-                    x,
-                    y,
-                    radius: radius(mark).max(LEAST_RADIUS),
-                })
-            })
-            .collect();
+        let n_outside = drawing.place(chart, is_shown, &scales);
         if n_outside > 0 {
-            let text = match width < WIDE {
-                true => format!("{} at the edge", format::count(n_outside)),
-                false => {
-                    let edge = format::counted(n_outside, "operation");
-                    format!("{edge} outside the chart, drawn at the edge")
-                }
-            };
             let y = if has_roofline { floor } else { drawing.height };
-            drawing.text(LEFT, y + 2.0 * LINE + 2.0, "axis note", text);
+            drawing.note_outside(n_outside, y);
         }
         drawing
+    }
+
+    /// Positions the marks. Those farther out are drawn at the edge, and counted.
+    fn place(
+        &mut self,
+        chart: &RooflineChart,
+        is_shown: impl Fn(&Mark) -> bool,
+        scales: &Scales,
+    ) -> u64 {
+        let right = self.width - RIGHT;
+        let band_middle = self.height - BOTTOM - (BAND - BOTTOM - 14.0) / 2.0;
+        let most = chart.marks.iter().map(|mark| mark.percent);
+        let most = most.fold(f64::MIN_POSITIVE, f64::max);
+        let greatest = (self.width * 0.028).clamp(12.0, 26.0);
+        let mut n_outside = 0;
+        self.places.reserve(chart.marks.len());
+        for mark in &chart.marks {
+            if !is_shown(mark) {
+                self.places.push(None);
+                continue;
+            }
+            let ((x, y), inside) = match mark.spot {
+                Spot::Roofline {
+                    intensity,
+                    tflops_per_s,
+                } => {
+                    let (x, y) = (scales.across.px(intensity), scales.up.px(tflops_per_s));
+                    ((x, y), (x.clamp(LEFT, right), y.clamp(TOP, self.floor)))
+                }
+                Spot::Bandwidth { tb_per_s } => {
+                    let x = scales.band.px(tb_per_s);
+                    ((x, band_middle), (x.clamp(LEFT, right), band_middle))
+                }
+            };
+            if (inside.0 - x).abs() + (inside.1 - y).abs() > 0.5 {
+                n_outside += 1;
+            }
+            self.places.push(Some(MarkPlace {
+                x: inside.0,
+                y: inside.1,
+                radius: ((mark.percent / most).sqrt() * greatest).max(LEAST_RADIUS),
+            }));
+        }
+        n_outside
+    }
+
+    /// How many operations are drawn at the edge, below the axis at `y`.
+    fn note_outside(&mut self, n_outside: u64, y: f64) {
+        let text = match self.width < WIDE {
+            true => format!("{} at the edge", format::count(n_outside)),
+            false => {
+                let operations = format::counted(n_outside, "operation");
+                format!("{operations} outside the chart, drawn at the edge")
+            }
+        };
+        self.text(LEFT, y + 2.0 * LINE + 2.0, "axis note", text);
     }
 
     fn text(&mut self, x: f64, y: f64, class: &'static str, text: impl Into<String>) {
@@ -200,6 +193,52 @@ impl Drawing {
             }
         }
         best.map(|(_, index)| index)
+    }
+}
+
+/// The axes: FLOP/byte and TFLOP/s of the roofline, TB/s of the panel below it.
+struct Scales {
+    across: LogScale,
+    up: LogScale,
+    band: LogScale,
+}
+
+impl Scales {
+    /// Axes that cover the roofline and the shown operations; hidden ones do not affect them.
+    fn new(
+        chart: &RooflineChart,
+        memory: &MemoryRoofline,
+        is_shown: impl Fn(&Mark) -> bool,
+        drawing: &Drawing,
+    ) -> Scales {
+        let right = drawing.width - RIGHT;
+        let ridges = chart.ceilings.iter().map(|ceiling| ceiling.ridge);
+        let least_intensity = ridges.clone().fold(0.0, f64::max) * DEPTH;
+        let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.tflops);
+        let least_rate = ceilings.clone().fold(0.0, f64::max) * DEPTH;
+        let least_bandwidth = memory.tb_per_s() * DEPTH;
+        let (mut intensities, mut rates, mut bandwidths) = (Vec::new(), Vec::new(), Vec::new());
+        for mark in covered(chart.marks.iter().filter(|mark| is_shown(mark))) {
+            match mark.spot {
+                Spot::Roofline {
+                    intensity,
+                    tflops_per_s,
+                } => {
+                    intensities.push(intensity.max(least_intensity));
+                    rates.push(tflops_per_s.max(least_rate));
+                }
+                Spot::Bandwidth { tb_per_s } => bandwidths.push(tb_per_s.max(least_bandwidth)),
+            }
+        }
+        // The horizontal part of the roofline is long enough for its label.
+        intensities.extend(ridges.map(|ridge| ridge * 8.0));
+        rates.extend(ceilings);
+        bandwidths.push(memory.tb_per_s());
+        Scales {
+            across: LogScale::around(intensities.into_iter(), LEFT, right),
+            up: LogScale::around(rates.into_iter(), drawing.floor, TOP),
+            band: LogScale::around(bandwidths.into_iter(), LEFT, right),
+        }
     }
 }
 
@@ -350,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn area_is_time_and_what_is_on_the_roof_lies_on_it() {
+    fn area_is_time_and_what_reaches_the_roofline_is_on_it() {
         let drawing = Drawing::new(&chart(), &[], 1000.0);
         let places: Vec<MarkPlace> = drawing.places.iter().flatten().copied().collect();
         // A quarter of the time means half the radius.
@@ -443,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_drawn_without_a_roof_or_a_window() {
+    fn nothing_is_drawn_without_a_roofline_or_a_width() {
         assert_eq!(
             Drawing::new(&RooflineChart::default(), &[], 900.0),
             Drawing::default()

@@ -64,7 +64,7 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
     view! {
         <svg aria-hidden="true" width=drawing.width height=drawing.height>
             <path class="grid" d=lines></path>
-            <path class="eaves" d=roofline></path>
+            <path class="roofline-line" d=roofline></path>
             {single}
             {rest}
             {texts}

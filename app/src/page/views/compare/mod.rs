@@ -103,7 +103,7 @@ fn invitation() -> impl IntoView {
             <p class="lede">
                 {move || format!("Compare {} with another trace: another GPU, version or framework. Dormer matches their operations and shows where they differ and how much of the difference the hardware explains.", state.file_name.get())}
             </p>
-            <div class="ways">
+            <div class="start-actions">
                 <button type="button" class="main" id="compare-choose" on:click=|_| browser::choose_reference()>
                     {icon("file")}
                     "Choose the other trace"

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use dormer_core::report::fact_table::FactTable;
 
-use crate::page::components::buttons::show_all;
-use crate::page::components::findings::{fold, turn};
+use crate::page::components::findings::{CardHead, folding_card};
 use crate::page::fleet::FleetStage;
 use crate::page::prelude::*;
+use crate::page::views::start::cannot_open;
 use crate::protocol::{FleetChange, FleetOpened};
 use runs::runs;
 use trend::{spark, trends};
@@ -24,25 +24,17 @@ const FIRST_ROWS: usize = 12;
 /// The open summary, or why it cannot be read.
 pub fn fleet() -> impl IntoView {
     let state = expect_context::<AppState>();
-    move || {
-        match state.fleet.get() {
+    move || match state.fleet.get() {
         FleetStage::Open { opened, .. } => untrack(|| open(&opened)),
-        FleetStage::Failed(failure) => view! {
-            <section class="start" id="error" role="alert">
-                <h1>"This summary cannot be read"</h1>
-                <p class="lede" data-testid="reason">{failure.sentence}</p>
-                <div class="ways">
-                    <button type="button" class="main" on:click=|_| browser::choose_file()>"Choose another file"</button>
-                </div>
-            </section>
+        FleetStage::Failed(failure) => {
+            let reason = view! { <p class="lede" data-testid="reason">{failure.sentence}</p> };
+            cannot_open("This summary cannot be read", reason, "Choose another file").into_any()
         }
-        .into_any(),
         FleetStage::Reading => view! {
             <section class="start loading" aria-busy="true"><h1>"Reading the summary"</h1></section>
         }
         .into_any(),
         FleetStage::Empty => ().into_any(),
-    }
     }
 }
 
@@ -101,22 +93,15 @@ fn open(opened: &Arc<FleetOpened>) -> AnyView {
 
 /// What changed with a build, as a section that folds; the first is open.
 fn change((change, number): (FleetChange, usize)) -> AnyView {
-    let state = expect_context::<AppState>();
-    let key = StoredValue::new(format!("fleet {number}"));
-    let is_open = move || key.with_value(|key| fold(state, key, number == 1));
-    let toggle = move |event: MouseEvent| {
-        event.prevent_default();
-        key.with_value(|key| turn(state, key, !is_open()));
-    };
     let level = match (change.is_confirmed, change.is_slower) {
         (true, _) => "Confirmed",
         (false, true) => "Alarm",
         (false, false) => "Not confirmed",
     };
-    let color = match (change.is_slower, change.is_confirmed) {
-        (true, true) => "card finding light-red",
-        (true, false) => "card finding light-yellow",
-        (false, _) => "card finding light-green",
+    let light = match (change.is_slower, change.is_confirmed) {
+        (true, true) => "red",
+        (true, false) => "yellow",
+        (false, _) => "green",
     };
     let runs = each(
         ["A run of this build", "A run before it"]
@@ -128,13 +113,16 @@ fn change((change, number): (FleetChange, usize)) -> AnyView {
         },
     );
     let has_runs = !runs.is_empty();
-    view! {
-        <details class=color data-testid="fleet-change" open=is_open>
-            <summary on:click=toggle>
-                <span class="rank">{number}</span>
-                <span class="title"><h3>{prose(change.title)}</h3><span class="fine">{change.scope}</span></span>
-                <span class="worth"><span class="saves">{level}</span></span>
-            </summary>
+    let head = CardHead {
+        key: format!("fleet {number}"),
+        testid: "fleet-change",
+        light: light.to_owned(),
+        number,
+        title: change.title,
+    };
+    let scope = view! { <span class="fine">{change.scope}</span> };
+    let worth = view! { <span class="worth"><span class="saves">{level}</span></span> };
+    let body = view! {
             <div class="job-body">
                 <p class="issue">{prose(change.evidence)}</p>
                 {spark(&change.points, change.at.map(|at| at as usize), true)}
@@ -144,9 +132,8 @@ fn change((change, number): (FleetChange, usize)) -> AnyView {
                     <dl class="fleet-runs">{runs}</dl>
                 })}
             </div>
-        </details>
-    }
-    .into_any()
+    };
+    folding_card(head, scope, worth, body)
 }
 
 /// A truncated table, with a button to show all rows.

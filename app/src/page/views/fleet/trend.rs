@@ -48,11 +48,11 @@ pub(super) fn spark(points: &[FleetPoint], at: Option<usize>, is_large: bool) ->
         };
         view! { <circle class=class cx=*x cy=*y r=radius></circle> }
     });
-    let says = points.iter().map(|point| {
+    let values = points.iter().map(|point| {
         let runs = format::counted(u64::from(point.n_runs), "run");
         format!("{}: {}, {runs}", point.build, format::time_ns(point.ns))
     });
-    let says = says.collect::<Vec<String>>().join("; ");
+    let values = values.collect::<Vec<String>>().join("; ");
     let ends = is_large.then(|| {
         let name = |point: Option<&FleetPoint>| {
             point.map(|point| format!("{} {}", point.build, format::time_ns(point.ns)))
@@ -62,12 +62,12 @@ pub(super) fn spark(points: &[FleetPoint], at: Option<usize>, is_large: bool) ->
     let (width, height) = size;
     Some(
         view! {
-            <figure class="spark" title=says.clone()>
+            <figure class="spark" title=values.clone()>
                 <svg viewBox=format!("0 0 {width} {height}") width=width height=height aria-hidden="true">
                     <path d=path></path>
                     {dots}
                 </svg>
-                <span class="unseen">{says.clone()}</span>
+                <span class="unseen">{values.clone()}</span>
                 {ends}
             </figure>
         }

@@ -119,7 +119,7 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
             view! { <li><i class=format!("dot c-{token}") class:square=is_square aria-hidden="true"></i>{label}</li> }
         },
     );
-    let mut says = match &chart.peak {
+    let mut note = match &chart.peak {
         Some(peak) => format!(
             "According to its data sheet, the links of {} carry {} per direction within a host.",
             peak.gpu,
@@ -131,14 +131,14 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
         .contains(&true)
         .then(|| network(chart.between_hosts_gbps));
     if chart.drawn().marks.len() < chart.marks.len() {
-        says += " Messages below 64 KiB are latency-bound and listed only in the table.";
+        note += " Messages below 64 KiB are latency-bound and listed only in the table.";
     }
     let badge = read_of(job);
     Some(
         view! {
             <section class="card" data-testid="job-bandwidth">
                 <h2>"Bus bandwidth by message size" {badge}</h2>
-                <p class="fine">{says}</p>
+                <p class="fine">{note}</p>
                 {chart_of(chart)}
                 <ul class="legend">{legend}</ul>
                 {network}
@@ -185,8 +185,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
     let cursor = RwSignal::new(None::<usize>);
     let shown = move || pointed.get().or(cursor.get());
     let moved = move |event: MouseEvent| {
-        if let Some(element) = frame.get_untracked() {
-            let (x, y) = browser::pointer_in(&element, &event);
+        if let Some((x, y)) = browser::pointer_at(frame, &event) {
             let nearest = drawing.with_untracked(|drawing| drawing.nearest(x, y));
             if pointed.get_untracked() != nearest {
                 pointed.set(nearest);
@@ -197,7 +196,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         if browser::has_modifier(&event) {
             return;
         }
-        let (here, last) = (cursor.get_untracked(), n_marks - 1);
+        let (here, last) = (cursor.get_untracked(), n_marks.saturating_sub(1));
         cursor.set(match event.key().as_str() {
             "ArrowRight" | "ArrowDown" => Some(here.map_or(0, |at| (at + 1).min(last))),
             "ArrowLeft" | "ArrowUp" => Some(here.unwrap_or(0).saturating_sub(1)),
@@ -216,20 +215,13 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         let (head, figures) = about(at)?;
         let (x, y) = drawing.with(|drawing| drawing.places.get(at).copied())?;
         let is_right = x * 2.0 > width.get();
+        let left = if is_right { x - 12.0 } else { x + 12.0 };
+        let figures = pairs("pairs", figures);
         Some(view! {
             <svg class="rings" aria-hidden="true" width=width.get() height=y + 20.0>
                 <circle class="ring" cx=x cy=y r=RADIUS + 4.0></circle>
             </svg>
-            <div
-                class="tip"
-                class:before=is_right
-                aria-hidden="true"
-                style:left=format!("{:.0}px", if is_right { x - 12.0 } else { x + 12.0 })
-                style:top=format!("{:.0}px", (y - 30.0).max(0.0))
-            >
-                <h3>{head}</h3>
-                {pairs("pairs", figures)}
-            </div>
+            {tooltip((left, (y - 30.0).max(0.0)), is_right, head, figures)}
         })
     };
     let spoken = move || {
@@ -241,7 +233,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
     };
     view! {
         <div
-            class="roof"
+            class="plot"
             node_ref=frame
             id="bandwidth"
             tabindex="0"
@@ -291,7 +283,7 @@ fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
     let right = drawing.width - RIGHT;
     let links = each(drawing.links.iter(), |(y, x, class, name)| {
         view! {
-            <path class="eaves" d=format!("M{LEFT} {y:.1}L{right:.1} {y:.1}")></path>
+            <path class="roofline-line" d=format!("M{LEFT} {y:.1}L{right:.1} {y:.1}")></path>
             <text class=*class x=*x y=y - 6.0>{name.clone()}</text>
         }
     });
@@ -350,7 +342,7 @@ fn figures(chart: &BandwidthChart) -> FactTable {
         ("Message", CellKind::Text),
         ("Between", CellKind::Text),
         ("Ranks", CellKind::Number),
-        ("Over hosts", CellKind::Text),
+        ("Across hosts", CellKind::Text),
         ("Count", CellKind::Number),
         ("Transfer, median", CellKind::Number),
         ("Bus bandwidth", CellKind::Number),

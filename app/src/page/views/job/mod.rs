@@ -2,7 +2,6 @@
 
 mod bandwidth;
 mod heatmap;
-mod scene;
 mod strip;
 mod tables;
 
@@ -10,10 +9,11 @@ use std::sync::Arc;
 
 use dormer_core::job::overview::JobCard;
 
-use crate::page::components::findings::{fold, turn};
+use crate::page::components::findings::{CardHead, folding_card};
 use crate::page::engine::ranks_of;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, OpenJob, RanksRead};
+use crate::page::views::start::cannot_open;
 use crate::protocol::Rejected;
 use bandwidth::bandwidth;
 use heatmap::heatmap;
@@ -159,15 +159,8 @@ fn failed(rejected: Vec<Rejected>) -> impl IntoView {
     let lines = each(rejected, |Rejected { name, failure }| {
         view! { <li>{name.map(|name| view! { <b class="mono">{name}</b> ": " })} {failure.sentence}</li> }
     });
-    view! {
-        <section class="start" id="error" role="alert">
-            <h1>"These files are not a job"</h1>
-            <ul class="lede" data-testid="reason">{lines}</ul>
-            <div class="ways">
-                <button type="button" class="main" on:click=|_| browser::choose_file()>"Choose other files"</button>
-            </div>
-        </section>
-    }
+    let reasons = view! { <ul class="lede" data-testid="reason">{lines}</ul> };
+    cannot_open("These files are not a job", reasons, "Choose other files")
 }
 
 fn open(job: Arc<OpenJob>) -> AnyView {
@@ -291,7 +284,7 @@ fn map(job: Arc<OpenJob>) -> Option<AnyView> {
 }
 
 /// A finding, which folds; the first is open.
-fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + use<> {
+fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> AnyView {
     let state = expect_context::<AppState>();
     let savings = match card.savings.is_empty() {
         true => "Savings unknown".to_owned(),
@@ -329,20 +322,17 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
     });
     let reasoning = each(card.reasoning, |line| view! { <li>{prose(line)}</li> });
     let evidence = each(card.tables, |table| tables::shown_table(job, table, None));
-    // An open finding stays open when more files are read.
-    let fold_key = StoredValue::new(format!("job {} {}", card.key, card.title));
-    let is_open = move || fold_key.with_value(|key| fold(state, key, number == 1));
-    let toggle = move |event: MouseEvent| {
-        event.prevent_default();
-        fold_key.with_value(|key| turn(state, key, !is_open()));
+    let head = CardHead {
+        // The same when more files are read: an open finding stays open.
+        key: format!("job {} {}", card.key, card.title),
+        testid: "finding",
+        light: "yellow".to_owned(),
+        number,
+        title: card.title,
     };
-    view! {
-        <details class="card finding light-yellow" data-testid="finding" data-key=card.key open=is_open>
-            <summary on:click=toggle>
-                <span class="rank">{number}</span>
-                <span class="title"><h3>{prose(card.title)}</h3></span>
-                <span class="worth"><span class="saves">{savings}</span> {read_of(job)}</span>
-            </summary>
+    let worth =
+        view! { <span class="worth"><span class="saves">{savings}</span> {read_of(job)}</span> };
+    let body = view! {
             <div class="job-body">
                 <p class="issue">{prose(card.issue)}</p>
                 {(!card.action.is_empty()).then(|| view! { <p>{prose(card.action)}</p> })}
@@ -351,6 +341,6 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
                 <ul class="fine">{reasoning}</ul>
                 {evidence}
             </div>
-        </details>
-    }
+    };
+    folding_card(head, (), worth, body)
 }

@@ -97,11 +97,8 @@ pub(super) fn shown_table(
             line(&job, &columns, cells, rank, has_ranks, picked)
         })
     };
-    let more = move || {
-        (!shows_all.get()).then(|| {
-            view! { <p><button type="button" class="small" on:click=move |_| shows_all.set(true)>{format!("Show all {}", format::counted(n_rows as u64, "row"))}</button></p> }
-        })
-    };
+    let more =
+        move || (!shows_all.get()).then(|| show_all(n_rows, "row", move || shows_all.set(true)));
     view! {
         <section class="card flush" data-testid=format!("job-{key}")>
             <h3>{title.clone()} {read_of(&whole)}</h3>

@@ -5,7 +5,7 @@ use leptos::ev::PointerEvent;
 use leptos::html::{Canvas, Div};
 
 use super::model::Model;
-use crate::page::components::canvas::{Stage, brush, text_px};
+use crate::page::components::canvas::{CanvasState, context_of, text_px};
 use crate::page::prelude::*;
 use crate::protocol::MINIMAP_PARTS;
 
@@ -31,9 +31,9 @@ fn painted(
     if let (Some(canvas), Some(wide)) = (
         canvas.try_get_untracked().flatten(),
         width.try_get_untracked(),
-    ) && let Some(brush) = brush(&canvas, wide, HEIGHT_PX, text_px())
+    ) && let Some(context) = context_of(&canvas, wide, HEIGHT_PX, text_px())
     {
-        paint(&brush, wide);
+        paint(&context, wide);
     }
 }
 
@@ -45,27 +45,28 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
     let frame = NodeRef::<Div>::new();
     let width = RwSignal::new(0.0_f64);
     // Its frames are painted independently of those of the lanes.
-    let own = Stage::default();
+    let own = CanvasState::default();
     // The distance of the pointer from the middle of the visible range at the start of a drag, in pixels.
     let caught = StoredValue::new(None::<f64>);
     browser::follow_size(frame, move |wide, _| width.set(wide));
-    let below = Stage::default();
+    let below = CanvasState::default();
     Effect::new(move || {
         width.track();
-        model.stage.palette.track();
+        model.canvas.palette.track();
         model.outline.track();
-        below.repaint(move || painted(ground, width, |brush, wide| paint_busy(model, brush, wide)));
+        below.repaint(move || {
+            painted(ground, width, |context, wide| {
+                paint_busy(model, context, wide)
+            })
+        });
     });
     Effect::new(move || {
         width.track();
-        model.stage.palette.track();
+        model.canvas.palette.track();
         model.track();
-        own.repaint(move || painted(canvas, width, |brush, wide| paint(model, brush, wide)));
+        own.repaint(move || painted(canvas, width, |context, wide| paint(model, context, wide)));
     });
-    let x_of = move |event: &PointerEvent| {
-        let element = frame.get_untracked()?;
-        Some(browser::pointer_in(&element, event).0)
-    };
+    let x_of = move |event: &PointerEvent| Some(browser::pointer_at(frame, event)?.0);
     let down = move |event: PointerEvent| {
         let Some(x) = x_of(&event).filter(|_| event.button() == 0) else {
             return;
@@ -126,11 +127,11 @@ impl Model {
     }
 }
 
-fn paint_busy(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
-    let palette = model.stage.palette.read_untracked();
+fn paint_busy(model: Model, context: &web_sys::CanvasRenderingContext2d, width: f64) {
+    let palette = model.canvas.palette.read_untracked();
     model.outline.with_untracked(|outline| {
-        brush.set_fill_style_str(&palette.ink);
-        brush.set_global_alpha(0.55);
+        context.set_fill_style_str(&palette.ink);
+        context.set_global_alpha(0.55);
         let below = outline.below.iter().map(|below| &below.minimap);
         let all = std::iter::once(&outline.minimap).chain(below);
         for (minimap, (top, bottom)) in all.zip(strips(1 + outline.below.len())) {
@@ -138,18 +139,18 @@ fn paint_busy(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f6
             let most = (bottom - top - MARK_HIGH_PX - 2.0).max((bottom - top) / 2.0);
             for (at, share) in minimap.iter().enumerate() {
                 let high = f64::from(*share) * most;
-                brush.fill_rect(at as f64 * part_px, bottom - high, part_px.max(0.5), high);
+                context.fill_rect(at as f64 * part_px, bottom - high, part_px.max(0.5), high);
             }
         }
     });
-    brush.set_global_alpha(1.0);
+    context.set_global_alpha(1.0);
 }
 
-fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
-    let palette = model.stage.palette.read_untracked();
+fn paint(model: Model, context: &web_sys::CanvasRenderingContext2d, width: f64) {
+    let palette = model.canvas.palette.read_untracked();
     let length_ns = model.length_ns().max(1.0);
     let px = |ns: f64| ns / length_ns * width;
-    brush.set_fill_style_str(&palette.chosen);
+    context.set_fill_style_str(&palette.chosen);
     let n = model
         .outline
         .with_untracked(|outline| 1 + outline.below.len());
@@ -158,23 +159,23 @@ fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
         for (marks, (top, _)) in all.zip(strips(n)) {
             for mark in marks {
                 let x = f64::from(*mark) / MINIMAP_PARTS as f64 * width;
-                brush.fill_rect(x, top, MARK_WIDE_PX, MARK_HIGH_PX);
+                context.fill_rect(x, top, MARK_WIDE_PX, MARK_HIGH_PX);
             }
         }
     });
     for kept in model.kept.read_untracked().iter() {
         let (left, right) = (px(kept.from_ns), px(kept.to_ns));
-        brush.fill_rect(left, HEIGHT_PX - 3.0, (right - left).max(2.0), 3.0);
+        context.fill_rect(left, HEIGHT_PX - 3.0, (right - left).max(2.0), 3.0);
     }
     let (left, right) = model.on_minimap(width);
-    brush.set_fill_style_str(&palette.ground);
-    brush.set_global_alpha(0.65);
-    brush.fill_rect(0.0, 0.0, left.max(0.0), HEIGHT_PX);
-    brush.fill_rect(right, 0.0, (width - right).max(0.0), HEIGHT_PX);
-    brush.set_global_alpha(1.0);
-    brush.set_stroke_style_str(&palette.chosen);
-    brush.set_line_width(1.5);
-    brush.stroke_rect(
+    context.set_fill_style_str(&palette.ground);
+    context.set_global_alpha(0.65);
+    context.fill_rect(0.0, 0.0, left.max(0.0), HEIGHT_PX);
+    context.fill_rect(right, 0.0, (width - right).max(0.0), HEIGHT_PX);
+    context.set_global_alpha(1.0);
+    context.set_stroke_style_str(&palette.chosen);
+    context.set_line_width(1.5);
+    context.stroke_rect(
         left + 0.75,
         0.75,
         (right - left - 1.5).max(1.0),

@@ -56,7 +56,7 @@ pub fn timeline() -> impl IntoView {
             }
         >
             {kept_ranges(model)}
-            {stage(model)}
+            {lanes(model)}
             {about(model)}
         </Show>
     }
@@ -108,7 +108,7 @@ fn tools(model: Model) -> impl IntoView {
     }
 }
 
-fn stage(model: Model) -> impl IntoView {
+fn lanes(model: Model) -> impl IntoView {
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let ruler = NodeRef::<Canvas>::new();
@@ -116,7 +116,7 @@ fn stage(model: Model) -> impl IntoView {
     let ruler_width = RwSignal::new("100%".to_owned());
     browser::follow_size(scroll, move |width, height| {
         ruler_width.set(format!("{width}px"));
-        model.stage.resize(width, height);
+        model.canvas.resize(width, height);
     });
     Effect::new(move || {
         model.on_change(move || {
@@ -133,66 +133,19 @@ fn stage(model: Model) -> impl IntoView {
             element.set_scroll_top(top as i32);
         }
     });
-    let place = move |event: &PointerEvent| {
-        let element = scroll.get_untracked()?;
-        Some(browser::pointer_in(&element, event))
+    let pointer = Pointer {
+        model,
+        lanes: scroll,
     };
-    let down = move |event: PointerEvent| {
-        let Some((x, y)) = place(&event) else {
-            return;
-        };
-        if event.button() == 0 {
-            browser::capture_pointer(&event);
-            model.press(event.pointer_id(), x, y, event.shift_key());
-        }
-    };
-    let moved = move |event: PointerEvent| {
-        if let Some((x, y)) = place(&event) {
-            model.pointer_moved(event.pointer_id(), x, y);
-        }
-    };
-    let up = move |event: PointerEvent| {
-        if let Some((x, y)) = place(&event) {
-            model.release(event.pointer_id(), x, y);
-        }
-    };
-    let ruler_down = move |event: PointerEvent| {
-        if let Some((x, y)) = place(&event) {
-            browser::capture_pointer(&event);
-            browser::focus_on("lanes");
-            model.press(event.pointer_id(), x, y, true);
-        }
-    };
-    let wheel = move |event: WheelEvent| {
-        let Some(element) = scroll.get_untracked() else {
-            return;
-        };
-        let (x, _) = browser::pointer_in(&element, &event);
-        if event.ctrl_key() || event.meta_key() {
-            event.prevent_default();
-            model.zoom_at(x, (event.delta_y() * 0.002).clamp(-0.7, 0.7).exp());
-        } else if event.shift_key() || event.delta_x().abs() > event.delta_y().abs() {
-            event.prevent_default();
-            let by = if event.shift_key() {
-                event.delta_y()
-            } else {
-                event.delta_x()
-            };
-            model.pan_px(by);
-        }
-    };
-    let drags = move |kind| {
-        move || {
-            model
-                .drag
-                .with(|drag| drag.as_ref().is_some_and(|drag| drag.kind == kind))
-        }
+    let is_dragging = move |kind| {
+        let is_it = move |drag: &model::Drag| drag.kind == kind;
+        move || model.drag.with(|drag| drag.as_ref().is_some_and(is_it))
     };
     view! {
         <div
             class="lanes"
-            class:moving=drags(model::DragKind::Move)
-            class:marking=drags(model::DragKind::Mark)
+            class:moving=is_dragging(model::DragKind::Move)
+            class:marking=is_dragging(model::DragKind::Mark)
         >
             {minimap(model)}
             <canvas
@@ -201,10 +154,10 @@ fn stage(model: Model) -> impl IntoView {
                 style:width=ruler_width
                 style:height=format!("{RULER_PX}px")
                 aria-hidden="true"
-                on:pointerdown=ruler_down
-                on:pointermove=moved
-                on:pointerup=up
-                on:pointercancel=up
+                on:pointerdown=move |event| pointer.down_on_ruler(&event)
+                on:pointermove=move |event| pointer.moved(&event)
+                on:pointerup=move |event| pointer.up(&event)
+                on:pointercancel=move |event| pointer.up(&event)
             ></canvas>
             <div
                 node_ref=scroll
@@ -219,11 +172,11 @@ fn stage(model: Model) -> impl IntoView {
                         model.scrolled(f64::from(element.scroll_top()));
                     }
                 }
-                on:wheel=wheel
-                on:pointerdown=down
-                on:pointermove=moved
-                on:pointerup=up
-                on:pointercancel=up
+                on:wheel=move |event| pointer.wheel(&event)
+                on:pointerdown=move |event| pointer.down(&event)
+                on:pointermove=move |event| pointer.moved(&event)
+                on:pointerup=move |event| pointer.up(&event)
+                on:pointercancel=move |event| pointer.up(&event)
                 on:pointerleave=move |_| model.hover.set(None)
             >
                 <div class="tall" style:height=move || format!("{}px", model.layout.with(|layout| layout.height))>
@@ -235,6 +188,64 @@ fn stage(model: Model) -> impl IntoView {
             {hint(model)}
             {probes(Signal::derive(move || model.outline.with(|outline| outline.tokens.clone())))}
         </div>
+    }
+}
+
+/// Passes what the pointer does to the model, with its position in the lanes. `Copy`, so pass it around.
+#[derive(Clone, Copy)]
+struct Pointer {
+    model: Model,
+    lanes: NodeRef<Div>,
+}
+
+impl Pointer {
+    fn down(self, event: &PointerEvent) {
+        if let Some((x, y)) = browser::pointer_at(self.lanes, event)
+            && event.button() == 0
+        {
+            browser::capture_pointer(event);
+            self.model
+                .press(event.pointer_id(), x, y, event.shift_key());
+        }
+    }
+
+    /// On the ruler, a drag marks a range.
+    fn down_on_ruler(self, event: &PointerEvent) {
+        if let Some((x, y)) = browser::pointer_at(self.lanes, event) {
+            browser::capture_pointer(event);
+            browser::focus_on("lanes");
+            self.model.press(event.pointer_id(), x, y, true);
+        }
+    }
+
+    fn moved(self, event: &PointerEvent) {
+        if let Some((x, y)) = browser::pointer_at(self.lanes, event) {
+            self.model.pointer_moved(event.pointer_id(), x, y);
+        }
+    }
+
+    fn up(self, event: &PointerEvent) {
+        if let Some((x, y)) = browser::pointer_at(self.lanes, event) {
+            self.model.release(event.pointer_id(), x, y);
+        }
+    }
+
+    /// With Ctrl, the wheel zooms around the pointer; sideways or with Shift, it pans.
+    fn wheel(self, event: &WheelEvent) {
+        let Some((x, _)) = browser::pointer_at(self.lanes, event) else {
+            return;
+        };
+        if event.ctrl_key() || event.meta_key() {
+            event.prevent_default();
+            let factor = (event.delta_y() * 0.002).clamp(-0.7, 0.7).exp();
+            self.model.zoom_at(x, factor);
+        } else if event.shift_key() {
+            event.prevent_default();
+            self.model.pan_px(event.delta_y());
+        } else if event.delta_x().abs() > event.delta_y().abs() {
+            event.prevent_default();
+            self.model.pan_px(event.delta_x());
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::layout::{COUNTER_PX, Layout, ROW_PX};
 use super::scene::Scene;
 use super::tracks::Kept;
 use super::window::{Window, tick_label, ticks};
-use crate::page::components::canvas::{Palette, letter_px, write};
+use crate::page::components::canvas::{Palette, letter_px, write, write_whole};
 use crate::protocol::{LaneLine, SpanCard, TraceSide};
 
 pub(super) const RULER_PX: f64 = 26.0;
@@ -44,31 +44,31 @@ impl Frame<'_> {
     }
 
     /// Paints the lanes.
-    pub(super) fn paint(&self, brush: &CanvasRenderingContext2d) {
-        self.grid(brush);
-        self.gaps(brush);
-        self.blocks(brush);
-        self.counters(brush);
-        self.labels(brush);
-        self.hits(brush);
-        self.marks(brush);
-        self.dim_lanes(brush);
-        self.kept(brush, self.height);
-        self.range(brush, self.height);
+    pub(super) fn paint(&self, context: &CanvasRenderingContext2d) {
+        self.grid(context);
+        self.gaps(context);
+        self.blocks(context);
+        self.counters(context);
+        self.labels(context);
+        self.hits(context);
+        self.marks(context);
+        self.dim_lanes(context);
+        self.kept(context, self.height);
+        self.range(context, self.height);
         if let Some(card) = self.selected {
-            self.selection(brush, card);
+            self.selection(context, card);
         }
     }
 
-    fn grid(&self, brush: &CanvasRenderingContext2d) {
-        brush.set_fill_style_str(&self.palette.line);
+    fn grid(&self, context: &CanvasRenderingContext2d) {
+        context.set_fill_style_str(&self.palette.line);
         for tick in ticks(self.window, self.width, TICKS_APART_PX) {
-            brush.fill_rect(self.px(tick).round(), 0.0, 1.0, self.height);
+            context.fill_rect(self.px(tick).round(), 0.0, 1.0, self.height);
         }
     }
 
-    fn gaps(&self, brush: &CanvasRenderingContext2d) {
-        let letter_px = letter_px(brush);
+    fn gaps(&self, context: &CanvasRenderingContext2d) {
+        let letter_px = letter_px(context);
         for (top, bottom, side) in &self.layout.gaps {
             let (top, high) = (top - self.top, bottom - top);
             for gap in self.scene.gaps.iter().filter(|gap| gap.side == *side) {
@@ -76,11 +76,11 @@ impl Frame<'_> {
                 if right - left < 1.0 {
                     continue;
                 }
-                brush.set_fill_style_str(&self.palette.idle);
-                brush.fill_rect(left, top, right - left, high);
-                brush.set_fill_style_str(&self.palette.ink);
+                context.set_fill_style_str(&self.palette.idle);
+                context.fill_rect(left, top, right - left, high);
+                context.set_fill_style_str(&self.palette.ink);
                 let y = top + high / 2.0 + self.text_px / 3.0;
-                write(brush, &gap.text, (left, right), y, letter_px);
+                write(context, &gap.text, (left, right), y, letter_px);
             }
         }
     }
@@ -93,7 +93,7 @@ impl Frame<'_> {
         )
     }
 
-    fn blocks(&self, brush: &CanvasRenderingContext2d) {
+    fn blocks(&self, context: &CanvasRenderingContext2d) {
         let mut hue = None;
         let mut alpha = f64::NAN;
         for block in &self.scene.blocks {
@@ -108,26 +108,26 @@ impl Frame<'_> {
             if hue != Some(block.hue) {
                 hue = Some(block.hue);
                 if let Some((color, _)) = self.palette.blocks.get(usize::from(block.hue)) {
-                    brush.set_fill_style_str(color);
+                    context.set_fill_style_str(color);
                 }
             }
             // Blocks that fill their pixels only in part are paler, but stay visible.
             let wanted = 0.35 + 0.65 * (block.filled * 4.0).ceil() / 4.0;
             if (wanted - alpha).abs() > 1e-3 || alpha.is_nan() {
                 alpha = wanted;
-                brush.set_global_alpha(alpha);
+                context.set_global_alpha(alpha);
             }
             let wide = right - left;
             let seam = if wide > SEAM_PX { 1.0 } else { 0.0 };
-            brush.fill_rect(left, top + 1.0, (wide - seam).max(0.75), ROW_PX - 2.0);
+            context.fill_rect(left, top + 1.0, (wide - seam).max(0.75), ROW_PX - 2.0);
         }
-        brush.set_global_alpha(1.0);
+        context.set_global_alpha(1.0);
     }
 
     /// Paints counters; each is scaled to its lane's height at its maximum.
-    fn counters(&self, brush: &CanvasRenderingContext2d) {
-        brush.set_fill_style_str(&self.palette.ink);
-        brush.set_global_alpha(0.5);
+    fn counters(&self, context: &CanvasRenderingContext2d) {
+        context.set_fill_style_str(&self.palette.ink);
+        context.set_global_alpha(0.5);
         for (lane, number, top) in &self.layout.counters {
             let counter = self.lanes.get(*lane).and_then(|lane| lane.counter.as_ref());
             let values = self
@@ -154,25 +154,25 @@ impl Frame<'_> {
                 let value = same.first().copied().map_or(0.0, f64::from);
                 let high = value / counter.most * (COUNTER_PX - 2.0);
                 if to > from && high > 0.0 {
-                    brush.fill_rect(from, bottom - high, to - from, high);
+                    context.fill_rect(from, bottom - high, to - from, high);
                 }
             }
-            brush.fill_rect(0.0, bottom, self.width, 1.0);
+            context.fill_rect(0.0, bottom, self.width, 1.0);
         }
-        brush.set_global_alpha(1.0);
+        context.set_global_alpha(1.0);
     }
 
     /// Frames search results.
-    fn hits(&self, brush: &CanvasRenderingContext2d) {
-        brush.set_stroke_style_str(&self.palette.chosen);
-        brush.set_line_width(1.0);
+    fn hits(&self, context: &CanvasRenderingContext2d) {
+        context.set_stroke_style_str(&self.palette.chosen);
+        context.set_line_width(1.0);
         for block in &self.scene.hits {
             let Some(top) = self.layout.top(block.row).map(|top| top - self.top) else {
                 continue;
             };
             let (left, right) = self.clip(block.from_ns, block.to_ns);
             if right > left && top < self.height && top + ROW_PX > 0.0 {
-                brush.stroke_rect(
+                context.stroke_rect(
                     left + 0.5,
                     top + 1.5,
                     (right - left - 1.0).max(1.0),
@@ -184,8 +184,8 @@ impl Frame<'_> {
 
     /// Marks search results that are too short to be drawn: over the row's full height if alone, at its edge if many
     /// are side by side.
-    fn marks(&self, brush: &CanvasRenderingContext2d) {
-        brush.set_fill_style_str(&self.palette.chosen);
+    fn marks(&self, context: &CanvasRenderingContext2d) {
+        context.set_fill_style_str(&self.palette.chosen);
         for mark in &self.scene.marks {
             let Some(top) = self.layout.top(mark.row).map(|top| top - self.top) else {
                 continue;
@@ -197,30 +197,30 @@ impl Frame<'_> {
                     true => 2.0 * MARK_PX,
                     false => ROW_PX - 2.0,
                 };
-                brush.fill_rect(left, top + 1.0, wide, high);
+                context.fill_rect(left, top + 1.0, wide, high);
             }
         }
     }
 
     /// Marks kept ranges with a line at either end.
-    fn kept(&self, brush: &CanvasRenderingContext2d, height: f64) {
-        brush.set_fill_style_str(&self.palette.chosen);
+    fn kept(&self, context: &CanvasRenderingContext2d, height: f64) {
+        context.set_fill_style_str(&self.palette.chosen);
         for kept in self.kept {
             let (left, right) = self.clip(kept.from_ns, kept.to_ns);
             if right <= 0.0 || left >= self.width {
                 continue;
             }
-            brush.set_global_alpha(0.08);
-            brush.fill_rect(left, 0.0, right - left, height);
-            brush.set_global_alpha(0.6);
-            brush.fill_rect(left, 0.0, 1.0, height);
-            brush.fill_rect(right - 1.0, 0.0, 1.0, height);
+            context.set_global_alpha(0.08);
+            context.fill_rect(left, 0.0, right - left, height);
+            context.set_global_alpha(0.6);
+            context.fill_rect(left, 0.0, 1.0, height);
+            context.fill_rect(right - 1.0, 0.0, 1.0, height);
         }
-        brush.set_global_alpha(1.0);
+        context.set_global_alpha(1.0);
     }
 
-    fn labels(&self, brush: &CanvasRenderingContext2d) {
-        let letter_px = letter_px(brush);
+    fn labels(&self, context: &CanvasRenderingContext2d) {
+        let letter_px = letter_px(context);
         let mut hue = None;
         for (block, label) in &self.scene.labels {
             let Some(top) = self.layout.top(block.row) else {
@@ -233,33 +233,33 @@ impl Frame<'_> {
             if hue != Some(block.hue) {
                 hue = Some(block.hue);
                 if let Some((_, ink)) = self.palette.blocks.get(usize::from(block.hue)) {
-                    brush.set_fill_style_str(ink);
+                    context.set_fill_style_str(ink);
                 }
             }
             let (left, right) = self.clip(block.from_ns, block.to_ns);
             let y = (top + ROW_PX / 2.0 + self.text_px / 3.0).round();
             let room = (left.max(0.0), right.min(self.width));
-            write(brush, label, room, y, letter_px);
+            write(context, label, room, y, letter_px);
         }
     }
 
     /// Dims what is not analyzed, a different time range for each trace.
-    fn dim_lanes(&self, brush: &CanvasRenderingContext2d) {
+    fn dim_lanes(&self, context: &CanvasRenderingContext2d) {
         if self.below.is_empty() {
-            self.dim(brush, self.analyzed, (0.0, self.height));
+            self.dim(context, self.analyzed, (0.0, self.height));
             return;
         }
         for (top, bottom, side) in &self.layout.bands {
             let below = self.below.iter().find(|(of, _)| of == side);
             let analyzed = below.map_or(self.analyzed, |(_, analyzed)| *analyzed);
-            self.dim(brush, analyzed, (top - self.top, bottom - self.top));
+            self.dim(context, analyzed, (top - self.top, bottom - self.top));
         }
     }
 
     /// The same between two vertical positions.
     fn dim(
         &self,
-        brush: &CanvasRenderingContext2d,
+        context: &CanvasRenderingContext2d,
         analyzed: Option<(f64, f64)>,
         (top, bottom): (f64, f64),
     ) {
@@ -268,37 +268,37 @@ impl Frame<'_> {
         };
         let (left, right) = self.clip(from_ns, to_ns);
         let high = bottom - top;
-        brush.set_fill_style_str(&self.palette.ground);
-        brush.set_global_alpha(0.72);
-        brush.fill_rect(0.0, top, left.max(0.0), high);
-        brush.fill_rect(right, top, (self.width - right).max(0.0), high);
-        brush.set_global_alpha(1.0);
-        brush.set_fill_style_str(&self.palette.chosen);
-        brush.fill_rect(left - 1.0, top, 1.5, high);
-        brush.fill_rect(right - 0.5, top, 1.5, high);
+        context.set_fill_style_str(&self.palette.ground);
+        context.set_global_alpha(0.72);
+        context.fill_rect(0.0, top, left.max(0.0), high);
+        context.fill_rect(right, top, (self.width - right).max(0.0), high);
+        context.set_global_alpha(1.0);
+        context.set_fill_style_str(&self.palette.chosen);
+        context.fill_rect(left - 1.0, top, 1.5, high);
+        context.fill_rect(right - 0.5, top, 1.5, high);
     }
 
-    fn range(&self, brush: &CanvasRenderingContext2d, height: f64) {
+    fn range(&self, context: &CanvasRenderingContext2d, height: f64) {
         let Some((from_ns, to_ns)) = self.range else {
             return;
         };
         let (left, right) = self.clip(from_ns, to_ns);
-        brush.set_fill_style_str(&self.palette.chosen);
-        brush.set_global_alpha(0.16);
-        brush.fill_rect(left, 0.0, right - left, height);
-        brush.set_global_alpha(1.0);
-        brush.fill_rect(left, 0.0, 1.0, height);
-        brush.fill_rect(right - 1.0, 0.0, 1.0, height);
+        context.set_fill_style_str(&self.palette.chosen);
+        context.set_global_alpha(0.16);
+        context.fill_rect(left, 0.0, right - left, height);
+        context.set_global_alpha(1.0);
+        context.fill_rect(left, 0.0, 1.0, height);
+        context.fill_rect(right - 1.0, 0.0, 1.0, height);
     }
 
-    fn selection(&self, brush: &CanvasRenderingContext2d, card: &SpanCard) {
+    fn selection(&self, context: &CanvasRenderingContext2d, card: &SpanCard) {
         let Some(top) = self.layout.top(card.row) else {
             return;
         };
         let top = top - self.top;
         let (left, right) = self.clip(card.from_ns, card.to_ns);
-        brush.set_stroke_style_str(&self.palette.chosen);
-        brush.set_line_width(1.25);
+        context.set_stroke_style_str(&self.palette.chosen);
+        context.set_line_width(1.25);
         let from = self.px(card.from_ns);
         for end in &card.arrows {
             let Some(to_top) = self.layout.top(end.row) else {
@@ -307,17 +307,17 @@ impl Frame<'_> {
             let (to, to_y) = (self.px(end.ns), to_top - self.top + ROW_PX / 2.0);
             let (x, y) = (from.clamp(-1e5, 1e5), top + ROW_PX / 2.0);
             let (to, middle) = (to.clamp(-1e5, 1e5), (y + to_y) / 2.0);
-            brush.begin_path();
-            brush.move_to(x, y);
-            brush.bezier_curve_to(x, middle, to, middle, to, to_y);
-            brush.stroke();
+            context.begin_path();
+            context.move_to(x, y);
+            context.bezier_curve_to(x, middle, to, middle, to, to_y);
+            context.stroke();
         }
-        brush.set_line_width(2.0);
-        brush.stroke_rect(left, top + 1.0, (right - left).max(2.0), ROW_PX - 2.0);
+        context.set_line_width(2.0);
+        context.stroke_rect(left, top + 1.0, (right - left).max(2.0), ROW_PX - 2.0);
     }
 
     /// Paints the ruler above the lanes.
-    pub(super) fn paint_ruler(&self, brush: &CanvasRenderingContext2d) {
+    pub(super) fn paint_ruler(&self, context: &CanvasRenderingContext2d) {
         let at = ticks(self.window, self.width, TICKS_APART_PX);
         let step = match at.as_slice() {
             [first, second, ..] => second - first,
@@ -325,13 +325,14 @@ impl Frame<'_> {
         };
         for tick in at {
             let x = self.px(tick).round();
-            brush.set_fill_style_str(&self.palette.line);
-            brush.fill_rect(x, RULER_PX - 8.0, 1.0, 8.0);
-            brush.set_fill_style_str(&self.palette.ink);
-            let _ = brush.fill_text(&tick_label(tick, step), x + 4.0, RULER_PX - 8.0);
+            context.set_fill_style_str(&self.palette.line);
+            context.fill_rect(x, RULER_PX - 8.0, 1.0, 8.0);
+            context.set_fill_style_str(&self.palette.ink);
+            let label = tick_label(tick, step);
+            write_whole(context, &label, x + 4.0, self.width, RULER_PX - 8.0);
         }
-        self.dim(brush, self.analyzed, (0.0, RULER_PX));
-        self.kept(brush, RULER_PX);
-        self.range(brush, RULER_PX);
+        self.dim(context, self.analyzed, (0.0, RULER_PX));
+        self.kept(context, RULER_PX);
+        self.range(context, RULER_PX);
     }
 }

@@ -54,14 +54,14 @@ pub(super) fn heading(model: Model) -> impl IntoView {
         let below = below.get();
         each(tops.get(), |(side, top)| {
             let of_side = below.iter().find(|below| below.side == side);
-            let says = match side {
+            let relation = match side {
                 TraceSide::Reference => "Reference ",
                 _ => "Also ",
             };
             of_side.map(|below| {
                 view! {
                     <p class="trace-head" data-testid="reference-below" style:top=format!("{top}px")>
-                        {says} <b>{below.name.clone()}</b> " "
+                        {relation} <b>{below.name.clone()}</b> " "
                         <span class="soft">{below.note.clone()}</span>
                     </p>
                 }

@@ -61,7 +61,7 @@ fn modes(tree: TreeState) -> AnyView {
         view! { <button type="button" class="small" data-drawing=slug aria-pressed=is_shown on:click=choose>{title}</button> }
     };
     view! {
-        <div class="tree-ways">
+        <div class="tree-choices">
             <div class="tabs tree-modes" role="group" aria-label="Tree layout">
                 {TreeMode::ALL.map(button).into_iter().collect_view()}
             </div>
@@ -107,7 +107,7 @@ fn tools(tree: TreeState) -> AnyView {
 fn hiding(tree: TreeState) -> AnyView {
     let all_rows = Memo::new(move |_| tree.settings.with(|settings| settings.all_rows));
     let hidden = Memo::new(move |_| tree.list.last_change.with(|change| change.hidden));
-    let says = move || match (all_rows.get(), hidden.get()) {
+    let count = move || match (all_rows.get(), hidden.get()) {
         (true, _) | (false, 0) => String::new(),
         (false, n) => format!("({} hidden)", format::count(n as u64)),
     };
@@ -120,7 +120,7 @@ fn hiding(tree: TreeState) -> AnyView {
                 on:change=move |_| tree.show_all_rows(!all_rows.get_untracked())
             />
             "Rows without GPU time "
-            <span class="count" data-testid="hidden-rows">{says}</span>
+            <span class="count" data-testid="hidden-rows">{count}</span>
         </label>
     }
     .into_any()
@@ -156,7 +156,7 @@ fn stack(tree: TreeState) -> AnyView {
     let count = move || last_change.with(|change| change.stack.len());
     view! {
         <Show when=move || is_shown.get()>
-            <nav class="flame-way" aria-label="Common stack" data-testid="stack">
+            <nav class="breadcrumb" aria-label="Common stack" data-testid="stack">
                 <span class="fine">
                     {move || match count() {
                         0 => "Common stack shown".to_owned(),

@@ -46,7 +46,7 @@ fn the_hottest_path_ends_at_a_call_that_launches() {
 }
 
 #[test]
-fn without_gpu_work_the_hottest_path_follows_the_host() {
+fn without_gpu_activity_the_hottest_path_follows_the_cpu() {
     let mut tree = Tree::of(
         Timetable::new()
             .op("aten::relu", 0..10)

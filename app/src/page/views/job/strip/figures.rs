@@ -6,7 +6,7 @@ use dormer_core::base::sort::Arrange;
 use dormer_core::job::strip::{StepStrip, StripCollective};
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 
-use super::ReceivedStep;
+use super::model::Strip;
 use super::scene::{Cell, Kind, part};
 use crate::page::prelude::*;
 
@@ -17,11 +17,11 @@ const MOST_ROWS: usize = 100;
 pub(super) fn collective_details(
     strip: &StepStrip,
     cell: Cell,
-    rank: u32,
+    rank: String,
 ) -> Option<(String, Vec<(String, String)>)> {
     let part = part(strip, cell)?;
     let of = strip.collectives.get(part.collective as usize)?;
-    let mut pairs = vec![("Rank".to_owned(), rank.to_string())];
+    let mut pairs = vec![("Rank".to_owned(), rank)];
     let mut add = |label: &str, value: String| pairs.push((label.to_owned(), value));
     if let Some(last) = of.last.filter(|_| of.n_ranks > 1) {
         add("Last to start", format!("rank {last}"));
@@ -56,24 +56,12 @@ fn ranks_read(of: &StripCollective) -> String {
     format!("{} of {}", of.n_read, of.n_ranks)
 }
 
-/// Tables of all ranks and collectives, built when they are opened.
-pub(super) fn figures(shown: Memo<ReceivedStep>, labels: Memo<Vec<String>>) -> impl IntoView {
-    let is_open = RwSignal::new(false);
-    let tables = move || {
-        is_open.get().then(|| {
-            shown.with(|ReceivedStep(strip)| {
-                view! {
-                    {facts_table(labels.with(|labels| ranks(strip, labels)))}
-                    {facts_table(collectives(strip))}
-                }
-            })
-        })
-    };
+/// Tables of all ranks and collectives.
+pub(super) fn tables(strip: Strip) -> impl IntoView {
+    let ranks = strip.with(|step| strip.labels.with(|labels| ranks(step, labels)));
     view! {
-        <details class="more" data-testid="strip-figures" on:toggle=move |_| is_open.set(true)>
-            <summary>"Figures of the step"</summary>
-            {tables}
-        </details>
+        {facts_table(ranks)}
+        {facts_table(strip.with(collectives))}
     }
 }
 
@@ -129,7 +117,7 @@ fn collectives(strip: &StepStrip) -> FactTable {
     ];
     FactTable {
         title: match n_all > MOST_ROWS {
-            true => format!("The {MOST_ROWS} of {n_all} collectives that are waited for most"),
+            true => format!("The {MOST_ROWS} of {n_all} collectives with the most waiting time"),
             false => "Collectives of this step".to_owned(),
         },
         columns: columns.map(|(label, kind)| (label.to_owned(), kind)).into(),

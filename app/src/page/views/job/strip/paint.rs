@@ -5,7 +5,9 @@ use dormer_core::job::strip::StepStrip;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::scene::{Cell, Kind, Stretch, part};
-use crate::page::components::canvas::{Palette, brush, letter_px, text_px, write};
+use crate::page::components::canvas::{
+    Palette, context_of, letter_px, text_px, write, write_whole,
+};
 use crate::page::prelude::*;
 
 /// Height of the time axis below the lanes.
@@ -31,49 +33,52 @@ impl Picture<'_> {
         let (stretch, text_px) = (self.stretch, text_px());
         let width = stretch.gutter_px + stretch.width_px;
         let height = stretch.height_px() + AXIS_PX;
-        let Some(brush) = brush(canvas, width, height, text_px) else {
+        let Some(context) = context_of(canvas, width, height, text_px) else {
             return;
         };
-        self.axis(&brush);
+        self.axis(&context);
         // Parts that start before the visible time range must not cover the labels.
-        brush.save();
-        brush.begin_path();
-        brush.rect(stretch.gutter_px, 0.0, stretch.width_px, height);
-        brush.clip();
-        let letter_px = letter_px(&brush);
+        context.save();
+        context.begin_path();
+        context.rect(stretch.gutter_px, 0.0, stretch.width_px, height);
+        context.clip();
+        let letter_px = letter_px(&context);
         for lane in 0..self.strip.lanes.len() {
-            self.lane(&brush, lane, (letter_px, text_px));
+            self.lane(&context, lane, (letter_px, text_px));
         }
-        self.lines(&brush);
-        brush.restore();
-        brush.set_fill_style_str(&self.palette.ink);
+        self.lines(&context);
+        context.restore();
+        context.set_fill_style_str(&self.palette.ink);
         let mut written_to = 0.0;
         for (lane, label) in self.labels.iter().enumerate() {
             let y = (lane as f64 + 0.5) * stretch.row_px + text_px / 3.0;
             if y - text_px >= written_to {
-                let _ = brush.fill_text_with_max_width(label, 0.0, y, stretch.gutter_px - 6.0);
+                let _ = context.fill_text_with_max_width(label, 0.0, y, stretch.gutter_px - 6.0);
                 written_to = y + 0.2 * text_px;
             }
         }
     }
 
-    fn axis(&self, brush: &CanvasRenderingContext2d) {
+    fn axis(&self, context: &CanvasRenderingContext2d) {
         let stretch = self.stretch;
-        let floor = stretch.height_px();
+        let (floor, right) = (stretch.height_px(), stretch.gutter_px + stretch.width_px);
         for (x, ns) in stretch.ticks() {
-            brush.set_fill_style_str(&self.palette.line);
-            brush.fill_rect(x, 0.0, 1.0, floor + 4.0);
-            brush.set_fill_style_str(&self.palette.ink);
-            let room = stretch.gutter_px + stretch.width_px - x;
-            if room > 60.0 {
-                let _ = brush.fill_text(&format::time_ns(ns), x + 3.0, floor + AXIS_PX - 6.0);
-            }
+            context.set_fill_style_str(&self.palette.line);
+            context.fill_rect(x, 0.0, 1.0, floor + 4.0);
+            context.set_fill_style_str(&self.palette.ink);
+            write_whole(
+                context,
+                &format::time_ns(ns),
+                x + 3.0,
+                right,
+                floor + AXIS_PX - 6.0,
+            );
         }
     }
 
     fn lane(
         &self,
-        brush: &CanvasRenderingContext2d,
+        context: &CanvasRenderingContext2d,
         lane: usize,
         (letter_px, text_px): (f64, f64),
     ) {
@@ -91,13 +96,13 @@ impl Picture<'_> {
             let color = Kind::ALL.iter().position(|of| *of == kind);
             let color = color.and_then(|at| self.palette.blocks.get(at));
             if let Some((color, _)) = color {
-                brush.set_fill_style_str(color);
+                context.set_fill_style_str(color);
                 // Waiting is drawn thinner, so that it can be distinguished without color.
                 let (top, high) = match kind {
                     Kind::Waiting => (top + 0.3 * high, 0.4 * high),
                     _ => (top, high),
                 };
-                brush.fill_rect(from, top + 1.0, (to - from).max(0.6), high);
+                context.fill_rect(from, top + 1.0, (to - from).max(0.6), high);
             }
         };
         // How far the lane has been drawn: in time, and in pixels.
@@ -133,10 +138,10 @@ impl Picture<'_> {
                 let name = self.strip.collectives.get(part.collective as usize);
                 let ink = self.palette.blocks.last().map(|(_, ink)| ink);
                 if let (Some(of), Some(ink)) = (name, ink) {
-                    brush.set_fill_style_str(ink);
+                    context.set_fill_style_str(ink);
                     let span = (begin.max(stretch.gutter_px), end.min(right));
                     let y = top + stretch.row_px / 2.0 + text_px / 3.0 - 1.0;
-                    write(brush, &of.label, span, y, letter_px);
+                    write(context, &of.label, span, y, letter_px);
                 }
             }
             (end_ns, end_px) = (end_ns.max(part.end_ns), end);
@@ -144,7 +149,7 @@ impl Picture<'_> {
     }
 
     /// Lines that connect the starts of each collective, from rank to rank.
-    fn lines(&self, brush: &CanvasRenderingContext2d) {
+    fn lines(&self, context: &CanvasRenderingContext2d) {
         let is_seen = |at: usize| {
             let members = self.members.get(at).map_or(&[][..], Vec::as_slice);
             let mut starts = members.iter().filter_map(|cell| part(self.strip, *cell));
@@ -162,40 +167,40 @@ impl Picture<'_> {
             .collect();
         seen.arrange_by(|one, other| other.cmp(one));
         seen.truncate(MOST_LINES);
-        brush.set_stroke_style_str(&self.palette.ink);
-        brush.set_line_width(1.0);
-        brush.set_global_alpha(0.4);
+        context.set_stroke_style_str(&self.palette.ink);
+        context.set_line_width(1.0);
+        context.set_global_alpha(0.4);
         for (_, at) in seen {
-            self.line(brush, at, |part| part.start_ns);
+            self.line(context, at, |part| part.start_ns);
         }
-        brush.set_global_alpha(1.0);
-        brush.set_stroke_style_str(&self.palette.chosen);
-        brush.set_line_width(2.0);
+        context.set_global_alpha(1.0);
+        context.set_stroke_style_str(&self.palette.chosen);
+        context.set_line_width(2.0);
         for at in self.marked.into_iter().flatten() {
-            self.line(brush, at, |part| part.start_ns);
-            self.line(brush, at, |part| part.end_ns);
+            self.line(context, at, |part| part.start_ns);
+            self.line(context, at, |part| part.end_ns);
         }
     }
 
     fn line(
         &self,
-        brush: &CanvasRenderingContext2d,
+        context: &CanvasRenderingContext2d,
         at: usize,
         ns: fn(&dormer_core::job::strip::StripPart) -> i64,
     ) {
         let members = self.members.get(at).map_or(&[][..], Vec::as_slice);
-        brush.begin_path();
+        context.begin_path();
         for (index, cell) in members.iter().enumerate() {
             let Some(of) = part(self.strip, *cell) else {
                 continue;
             };
             let (x, top) = (self.stretch.px(ns(of)), cell.0 as f64 * self.stretch.row_px);
             match index {
-                0 => brush.move_to(x, top),
-                _ => brush.line_to(x, top),
+                0 => context.move_to(x, top),
+                _ => context.line_to(x, top),
             }
-            brush.line_to(x, top + self.stretch.row_px - 2.0);
+            context.line_to(x, top + self.stretch.row_px - 2.0);
         }
-        brush.stroke();
+        context.stroke();
     }
 }

@@ -18,9 +18,9 @@ use super::layout::Layout;
 use super::paint::{Frame, RULER_PX};
 use super::scene::Scene;
 use super::window::Window;
-use crate::page::components::canvas::{Stage, brush, text_px};
+use crate::page::components::canvas::{CanvasState, context_of, text_px};
 use crate::page::prelude::*;
-use crate::page::state::Stage as FileStage;
+use crate::page::state::Stage;
 use crate::page::views::timeline::tracks::{Kept, Tracks};
 use crate::protocol::{
     Align, DrawQuery, FoundEvents, RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline,
@@ -44,7 +44,7 @@ pub struct Model {
     pub(super) steps: Memo<Vec<StepLine>>,
     pub(super) layout: Memo<Layout>,
     window: RwSignal<Window>,
-    pub(super) stage: Stage,
+    pub(super) canvas: CanvasState,
     /// The requested vertical scroll position.
     pub(super) wanted_top: RwSignal<Option<f64>>,
     scene: RwSignal<Scene>,
@@ -84,7 +84,7 @@ impl Model {
             engine,
             outline,
             arrived: RwSignal::new(false),
-            has_reference: Memo::new(move |_| state.reference.with(FileStage::is_open)),
+            has_reference: Memo::new(move |_| state.reference.with(Stage::is_open)),
             below: state.of_place(|place| place.focus.below),
             steps: Memo::new(move |_| state.of_opened(|opened| opened.steps.clone())),
             layout: Memo::new(move |_| {
@@ -94,7 +94,7 @@ impl Model {
                 })
             }),
             window: RwSignal::new(Window::default()),
-            stage: Stage::default(),
+            canvas: CanvasState::default(),
             wanted_top: RwSignal::new(None),
             scene: RwSignal::new(Scene::default()),
             is_asking: StoredValue::new(false),
@@ -122,7 +122,7 @@ impl Model {
             model.state.theme().track();
             model.scene.track();
             let tokens = move || model.outline.try_with_untracked(|of| of.tokens.clone());
-            model.stage.read_colors(tokens);
+            model.canvas.read_colors(tokens);
         });
         Effect::new(move || {
             model.outline.track();
@@ -195,7 +195,7 @@ impl Model {
     }
 
     fn width(self) -> f64 {
-        self.stage.size.get_untracked().0.max(1.0)
+        self.canvas.size.get_untracked().0.max(1.0)
     }
 }
 
@@ -207,7 +207,7 @@ const MARGIN_PX: f64 = 216.0;
 impl Model {
     /// The visible rows, and the numbers of the visible counters.
     fn visible(self) -> (Vec<usize>, Vec<u32>) {
-        let (top, height) = (self.stage.top.get(), self.stage.size.get().1);
+        let (top, height) = (self.canvas.top.get(), self.canvas.size.get().1);
         self.layout.with(|layout| {
             let rows = layout.rows_between(top, top + height);
             (rows, layout.counters_between(top, top + height))
@@ -216,7 +216,7 @@ impl Model {
 
     /// Requests a new drawing if the current one no longer fits; one at a time.
     fn keep_drawn(self) {
-        let (window, (width, _)) = (self.window.get(), self.stage.size.get());
+        let (window, (width, _)) = (self.window.get(), self.canvas.size.get());
         let (rows, counters) = self.visible();
         let is_nothing = rows.is_empty() && counters.is_empty();
         if !self.arrived.get() || width < 1.0 || is_nothing {
@@ -236,8 +236,8 @@ impl Model {
             from_ns,
             to_ns: window.to_ns + margin_ns,
         };
-        let top = self.stage.top.get_untracked();
-        let bottom = top + self.stage.size.get_untracked().1 + MARGIN_PX;
+        let top = self.canvas.top.get_untracked();
+        let bottom = top + self.canvas.size.get_untracked().1 + MARGIN_PX;
         let (rows, counters) = self.layout.with_untracked(|layout| {
             let rows = layout.rows_between(top - MARGIN_PX, bottom);
             (rows, layout.counters_between(top - MARGIN_PX, bottom))
@@ -260,7 +260,7 @@ impl Model {
     /// Schedules a repaint whenever something changes that a frame depends on.
     pub(crate) fn on_change(self, paint: impl FnOnce() + 'static) {
         self.track();
-        self.stage.repaint(paint);
+        self.canvas.repaint(paint);
     }
 
     /// Tracks what a frame depends on.
@@ -275,13 +275,13 @@ impl Model {
         self.outline.track();
     }
 
-    /// Height of the stage, for the canvas.
+    /// Height of the canvas, for the canvas.
     pub(crate) fn height(self) -> f64 {
-        self.stage.size.get().1
+        self.canvas.size.get().1
     }
 
     pub(crate) fn paint(self, canvas: &HtmlCanvasElement, ruler: &HtmlCanvasElement) {
-        let Some((width, height)) = self.stage.size.try_get_untracked() else {
+        let Some((width, height)) = self.canvas.size.try_get_untracked() else {
             return;
         };
         let text_px = text_px();
@@ -289,13 +289,13 @@ impl Model {
         let outline = self.outline.read_untracked();
         let kept = self.kept.read_untracked();
         let frame = Frame {
-            palette: &self.stage.palette.read_untracked(),
+            palette: &self.canvas.palette.read_untracked(),
             layout: &self.layout.read_untracked(),
             scene: &self.scene.read_untracked(),
             window: self.window.get_untracked(),
             width,
             height,
-            top: self.stage.top.get_untracked(),
+            top: self.canvas.top.get_untracked(),
             text_px,
             selected: selected.as_ref(),
             range: self.range.get_untracked(),
@@ -307,11 +307,11 @@ impl Model {
                 below.map(|below| (below.side, below.window)).collect()
             },
         };
-        if let Some(brush) = brush(canvas, width, height, text_px) {
-            frame.paint(&brush);
+        if let Some(context) = context_of(canvas, width, height, text_px) {
+            frame.paint(&context);
         }
-        if let Some(brush) = brush(ruler, width, RULER_PX, text_px) {
-            frame.paint_ruler(&brush);
+        if let Some(context) = context_of(ruler, width, RULER_PX, text_px) {
+            frame.paint_ruler(&context);
         }
     }
 }

@@ -106,14 +106,14 @@ impl Model {
     }
 
     pub(crate) fn scrolled(self, top: f64) {
-        self.stage.top.set(top);
+        self.canvas.top.set(top);
         self.hover.set(None);
     }
 
     pub(super) fn scroll_to(self, row: usize) {
         self.unfold(row);
-        let height = self.stage.size.get_untracked().1;
-        let top = self.stage.top.get_untracked();
+        let height = self.canvas.size.get_untracked().1;
+        let top = self.canvas.top.get_untracked();
         let Some(y) = self.layout.with_untracked(|layout| layout.top(row)) else {
             return;
         };

@@ -36,7 +36,7 @@ pub struct Drag {
 /// What the pointer hovers over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hover {
-    /// Distance from the left edge of the stage.
+    /// Distance from the left edge of the canvas.
     pub(crate) x: f64,
     /// Distance from its top.
     pub(crate) y: f64,
@@ -44,7 +44,7 @@ pub struct Hover {
 }
 
 impl Model {
-    /// Handles a press at a position on the stage.
+    /// Handles a press at a position on the canvas.
     pub(crate) fn press(self, id: i32, x: f64, y: f64, marks: bool) {
         let window = self.window.get_untracked();
         let pressed = self.drag.get_untracked();
@@ -65,13 +65,13 @@ impl Model {
                 from: (x, y),
                 last: (x, y),
                 window,
-                top: self.stage.top.get_untracked(),
+                top: self.canvas.top.get_untracked(),
                 second: None,
             },
         }));
     }
 
-    /// Handles a pointer move to a position on the stage.
+    /// Handles a pointer move to a position on the canvas.
     pub(crate) fn pointer_moved(self, id: i32, x: f64, y: f64) {
         let Some(drag) = self.drag.get_untracked() else {
             self.look_at(x, y);
@@ -91,7 +91,7 @@ impl Model {
                 let by_ns = (drag.from.0 - x) * drag.window.ns_per_px(width);
                 self.set_window(drag.window.pan(by_ns, self.length_ns()));
                 let wanted = (drag.top + drag.from.1 - y).max(0.0);
-                if (wanted - self.stage.top.get_untracked()).abs() >= 1.0 {
+                if (wanted - self.canvas.top.get_untracked()).abs() >= 1.0 {
                     self.wanted_top.set(Some(wanted));
                 }
             }
@@ -149,9 +149,9 @@ impl Model {
         }
     }
 
-    /// The row and the time at a position on the stage, and the pointer's tolerance.
+    /// The row and the time at a position on the canvas, and the pointer's tolerance.
     pub(super) fn place(self, x: f64, y: f64) -> Option<GlanceQuery> {
-        let y = y + self.stage.top.get_untracked();
+        let y = y + self.canvas.top.get_untracked();
         let row = self.layout.with_untracked(|layout| layout.row_at(y))?;
         let (window, width) = (self.window.get_untracked(), self.width());
         Some(GlanceQuery {
@@ -161,7 +161,7 @@ impl Model {
         })
     }
 
-    /// The pointer hovers over a position on the stage. The worker is queried once for each span.
+    /// The pointer hovers over a position on the canvas. The worker is queried once for each span.
     pub(super) fn look_at(self, x: f64, y: f64) {
         let Some(query) = self.place(x, y) else {
             self.hover.set(None);

@@ -25,21 +25,21 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(scroll, move |width, height| {
-        model.stage.resize(width, height)
+        model.canvas.resize(width, height)
     });
     Effect::new(move || {
         model.scene.track();
         model.drawing.track();
         model.hovered.track();
         model.focused.track();
-        model.stage.repaint(move || {
+        model.canvas.repaint(move || {
             if let Some(canvas) = canvas.try_get_untracked().flatten() {
                 model.paint(&canvas);
             }
         });
     });
     Effect::new(move || {
-        let top = model.stage.top.get();
+        let top = model.canvas.top.get();
         if let Some(element) = scroll.get_untracked()
             && (f64::from(element.scroll_top()) - top).abs() > 1.0
         {
@@ -47,34 +47,17 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
         }
     });
     let under = move |event: &PointerEvent| {
-        let element = scroll.get_untracked()?;
-        let (x, y) = browser::pointer_in(&element, event);
-        let row = ((y + model.stage.top.get_untracked()) / ROW_PX) as usize;
+        let (x, y) = browser::pointer_at(scroll, event)?;
+        let row = ((y + model.canvas.top.get_untracked()) / ROW_PX) as usize;
         let at = model.scene.with_untracked(|scene| scene.at(row, x))?;
         Some((at, x, y))
-    };
-    // A click selects and zooms in; a click on the root zooms out again.
-    let clicked = move |event: PointerEvent| {
-        let Some((at, ..)) = under(&event) else {
-            return;
-        };
-        let Some(block) = untrack(|| model.block(at)) else {
-            return;
-        };
-        if event.button() != 0 {
-            return;
-        }
-        match model.root.get_untracked() == Some(block.node) && block.n_calls == 1 {
-            true => model.zoom_out(),
-            false => model.zoom(Some(block.node)),
-        }
     };
     let height = move || {
         let rows = model.drawing.with(|drawing| drawing.rows);
         format!("{:.0}px", rows as f64 * ROW_PX)
     };
     view! {
-        {way(model)}
+        {breadcrumb(model)}
         <div class="flame-box">
         <div
             node_ref=scroll
@@ -83,11 +66,11 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
             tabindex="0"
             role="application"
             aria-label="Flame graph of the call tree: up and down go to caller and callee, left and right to siblings, Enter zooms in, Escape zooms out"
-            aria-describedby="flame-says"
+            aria-describedby="flame-status"
             on:keydown=move |event| model.press(&event)
             on:scroll=move |_| {
                 if let Some(element) = scroll.get_untracked() {
-                    model.stage.top.set(f64::from(element.scroll_top()));
+                    model.canvas.top.set(f64::from(element.scroll_top()));
                     model.hovered.set(None);
                 }
             }
@@ -98,27 +81,34 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
                 }
             }
             on:pointerleave=move |_| model.hovered.set(None)
-            on:pointerup=clicked
+            on:pointerup=move |event| {
+                if let Some((at, ..)) = under(&event).filter(|_| event.button() == 0) {
+                    model.click(at);
+                }
+            }
         >
             <div class="tall" style:height=height>
-                <canvas node_ref=canvas style:height=move || format!("{}px", model.stage.size.get().1) aria-hidden="true"></canvas>
+                <canvas node_ref=canvas style:height=move || format!("{}px", model.canvas.size.get().1) aria-hidden="true"></canvas>
             </div>
-            {move || {
-                let missing = model.drawing.with(|drawing| drawing.missing.clone());
-                missing.map(|missing| view! { <div class="none"><p>{missing}</p>{instead(model)}</div> })
-            }}
+            {move || missing(model)}
         </div>
         {hint(model)}
         </div>
-        <p id="flame-says" class="unseen" aria-live="polite" data-testid="flame-says">
+        <p id="flame-status" class="unseen" aria-live="polite" data-testid="flame-status">
             {move || {
-                let words = model.focused.get().and_then(|at| model.words(at));
-                words.map(|(name, times)| format!("{name}: {times}"))
+                let call = model.focused.get().and_then(|at| model.describe(at));
+                call.map(|(name, times)| format!("{name}: {times}"))
             }}
         </p>
         {probes(Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone())))}
     }
     .into_any()
+}
+
+/// Why nothing is drawn.
+fn missing(model: Model) -> Option<impl IntoView> {
+    let missing = model.drawing.with(|drawing| drawing.missing.clone())?;
+    Some(view! { <div class="none"><p>{missing}</p>{instead(model)}</div> })
 }
 
 /// A link to CPU time, if calls have no other.
@@ -132,7 +122,7 @@ fn instead(model: Model) -> AnyView {
 }
 
 /// The breadcrumb from all calls to the root.
-fn way(model: Model) -> AnyView {
+fn breadcrumb(model: Model) -> AnyView {
     let steps = move || {
         let mut path = model.drawing.with(|drawing| drawing.path.clone());
         // If it is long, only its end is shown.
@@ -173,7 +163,7 @@ fn way(model: Model) -> AnyView {
         })
     };
     view! {
-        <nav class="flame-way" aria-label="Callers of the top call">
+        <nav class="breadcrumb" aria-label="Callers of the top call">
             <ol data-testid="flame-path">
                 <li>
                     <button
@@ -199,8 +189,8 @@ fn way(model: Model) -> AnyView {
 fn hint(model: Model) -> AnyView {
     let card = move || {
         let (at, x, y) = model.hovered.get()?;
-        let (name, times) = model.words(at)?;
-        let is_right = x > model.stage.size.get().0 * 0.6;
+        let (name, times) = model.describe(at)?;
+        let is_right = x > model.canvas.size.get().0 * 0.6;
         Some(view! {
             <div
                 class="hint-card"

@@ -1,15 +1,15 @@
 //! The state of the flame graph.
 
 use super::paint::{Frame, ROW_PX};
-use super::scene::{Scene, Way};
-use crate::page::components::canvas::{Stage, text_px};
+use super::scene::{Direction, Scene};
+use crate::page::components::canvas::{CanvasState, text_px};
 use crate::page::prelude::*;
 use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
 use crate::protocol::{Flame as Drawing, FlameBlock, FlameQuery, TreeStep};
 
 /// Rows that stay visible above the first branching.
-const TRUNK_ROWS: usize = 3;
+const COMMON_ROWS: usize = 3;
 
 /// The state of the flame graph. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) struct Model {
     pub(super) scene: RwSignal<Scene>,
     /// Counts the queries: an answer to an older one is ignored.
     last_request: StoredValue<u32>,
-    pub(super) stage: Stage,
+    pub(super) canvas: CanvasState,
     pub(super) hovered: RwSignal<Option<(usize, f64, f64)>>,
     pub(super) focused: RwSignal<Option<usize>>,
 }
@@ -38,7 +38,7 @@ impl Model {
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             last_request: StoredValue::new(0),
-            stage: Stage::default(),
+            canvas: CanvasState::default(),
             hovered: RwSignal::new(None),
             focused: RwSignal::new(None),
         };
@@ -55,13 +55,13 @@ impl Model {
             tree.list.state.theme().track();
             model.drawing.track();
             let tokens = move || model.drawing.try_with_untracked(|of| of.tokens.clone());
-            model.stage.read_colors(tokens);
+            model.canvas.read_colors(tokens);
         });
         model
     }
 
     fn ask(self) {
-        let (width_px, _) = self.stage.size.get();
+        let (width_px, _) = self.canvas.size.get();
         self.tree.settings.track();
         self.tree.rearranged.track();
         self.tree.list.state.report.track();
@@ -82,29 +82,29 @@ impl Model {
             let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
             let scene = Scene::new(&bytes);
             let is_first = self.drawing.with_untracked(|old| old.rows == 0);
-            let trunk = scene.trunk();
+            let common_rows = scene.common_rows();
             self.hovered.set(None);
             self.scene.set(scene);
             self.drawing.set(drawing);
             if is_first {
-                self.pass_over(trunk);
+                self.scroll_past_common(common_rows);
             }
         });
     }
 
     /// Scrolls to the first branching, unless something is selected: otherwise dozens of frames with a single child
     /// would fill the screen.
-    fn pass_over(self, trunk: usize) {
+    fn scroll_past_common(self, common_rows: usize) {
         let has_selected = |of: &Place| of.focus.row.is_some() || of.focus.top.is_some();
-        if trunk <= TRUNK_ROWS || self.tree.list.state.place.with_untracked(has_selected) {
+        if common_rows <= COMMON_ROWS || self.tree.list.state.place.with_untracked(has_selected) {
             return;
         }
         browser::before_paint(move || {
             let rows = self.drawing.try_with_untracked(|drawing| drawing.rows);
             let hidden_px = rows.unwrap_or(0) as f64 * ROW_PX
-                - self.stage.size.try_get_untracked().unwrap_or_default().1;
-            let top = (trunk - TRUNK_ROWS) as f64 * ROW_PX;
-            self.stage.top.try_set(top.min(hidden_px).max(0.0));
+                - self.canvas.size.try_get_untracked().unwrap_or_default().1;
+            let top = (common_rows - COMMON_ROWS) as f64 * ROW_PX;
+            self.canvas.top.try_set(top.min(hidden_px).max(0.0));
         });
     }
 
@@ -119,10 +119,10 @@ impl Model {
         };
         self.focused.set(Some(at));
         self.tree.list.step(TreeStep::Reveal(block.node));
-        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.stage.size.get_untracked());
-        let top = self.stage.top.get_untracked();
+        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.canvas.size.get_untracked());
+        let top = self.canvas.top.get_untracked();
         if y < top || y + ROW_PX > top + height {
-            self.stage.top.set((y - height / 3.0).max(0.0));
+            self.canvas.top.set((y - height / 3.0).max(0.0));
         }
     }
 
@@ -144,7 +144,7 @@ impl Model {
     }
 
     fn make_top(self, node: Option<u32>) {
-        self.stage.top.set(0.0);
+        self.canvas.top.set(0.0);
         self.tree.list.state.look_at(|focus| focus.top = node);
     }
 
@@ -153,9 +153,11 @@ impl Model {
             return;
         }
         let here = self.focused.get_untracked();
-        let go = |way| {
+        let go = |direction| {
             let to = match here {
-                Some(here) => self.scene.with_untracked(|scene| scene.neighbor(here, way)),
+                Some(here) => self
+                    .scene
+                    .with_untracked(|scene| scene.neighbor(here, direction)),
                 None => Some(0),
             };
             if let Some(to) = to {
@@ -163,10 +165,10 @@ impl Model {
             }
         };
         match event.key().as_str() {
-            "ArrowUp" => go(Way::Caller),
-            "ArrowDown" => go(Way::Called),
-            "ArrowLeft" => go(Way::Before),
-            "ArrowRight" => go(Way::After),
+            "ArrowUp" => go(Direction::Caller),
+            "ArrowDown" => go(Direction::Called),
+            "ArrowLeft" => go(Direction::Before),
+            "ArrowRight" => go(Direction::After),
             "Home" => self.go_to(0),
             "Enter" | " " => {
                 let block = here.and_then(|here| untrack(|| self.block(here)));
@@ -179,8 +181,19 @@ impl Model {
         event.prevent_default();
     }
 
+    /// A click selects a block and zooms in; a click on the root zooms out again.
+    pub(super) fn click(self, at: usize) {
+        let Some(block) = untrack(|| self.block(at)) else {
+            return;
+        };
+        match self.root.get_untracked() == Some(block.node) && block.n_calls == 1 {
+            true => self.zoom_out(),
+            false => self.zoom(Some(block.node)),
+        }
+    }
+
     /// The text for a block: name, times, share.
-    pub(super) fn words(self, at: usize) -> Option<(String, String)> {
+    pub(super) fn describe(self, at: usize) -> Option<(String, String)> {
         let block = self.block(at)?;
         let by_cpu = self.by_cpu.get();
         self.drawing.with(|drawing| {
@@ -208,16 +221,16 @@ impl Model {
     }
 
     pub(super) fn paint(self, canvas: &web_sys::HtmlCanvasElement) {
-        let Some((width, height)) = self.stage.size.try_get_untracked() else {
+        let Some((width, height)) = self.canvas.size.try_get_untracked() else {
             return;
         };
         Frame {
-            palette: &self.stage.palette.read_untracked(),
+            palette: &self.canvas.palette.read_untracked(),
             scene: &self.scene.read_untracked(),
             names: &self.drawing.read_untracked().names,
             width,
             height,
-            top: self.stage.top.get_untracked(),
+            top: self.canvas.top.get_untracked(),
             text_px: text_px(),
             hovered: self.hovered.get_untracked().map(|(at, ..)| at),
             focused: self.focused.get_untracked(),

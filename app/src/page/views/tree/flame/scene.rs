@@ -18,7 +18,7 @@ impl Block {
 
 /// A direction from a block to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     Caller,
     /// The callee with the most time.
     Called,
@@ -48,7 +48,7 @@ impl Scene {
 
     /// The number of rows before the first branching: frames of a script, a launcher, a server, each with a single
     /// child.
-    pub(super) fn trunk(&self) -> usize {
+    pub(super) fn common_rows(&self) -> usize {
         let whole = self.blocks.first().map_or(0.0, |block| block.wide_px);
         let is_one = |row: &usize| match self.blocks.get(self.row(*row)) {
             Some([block]) => block.wide_px > 0.9 * whole,
@@ -68,12 +68,12 @@ impl Scene {
     }
 
     /// The block in a direction; `None` if there is none.
-    pub(super) fn neighbor(&self, from: usize, way: Way) -> Option<usize> {
+    pub(super) fn neighbor(&self, from: usize, direction: Direction) -> Option<usize> {
         let block = self.blocks.get(from)?;
         let is_same_row = |at: usize| self.blocks.get(at).filter(|other| other.row == block.row);
-        match way {
-            Way::Caller => self.at(block.row.checked_sub(1)?, block.middle_px()),
-            Way::Called => {
+        match direction {
+            Direction::Caller => self.at(block.row.checked_sub(1)?, block.middle_px()),
+            Direction::Called => {
                 let inside = self.row(block.row + 1).filter(|at| {
                     let middle = self.blocks.get(*at).map(Block::middle_px);
                     middle.is_some_and(|x| block.holds(x))
@@ -84,8 +84,8 @@ impl Scene {
                     .rev()
                     .max_by(|one, other| wide(one).total_cmp(&wide(other)))
             }
-            Way::Before => from.checked_sub(1).filter(|at| is_same_row(*at).is_some()),
-            Way::After => Some(from + 1).filter(|at| is_same_row(*at).is_some()),
+            Direction::Before => from.checked_sub(1).filter(|at| is_same_row(*at).is_some()),
+            Direction::After => Some(from + 1).filter(|at| is_same_row(*at).is_some()),
         }
     }
 }
@@ -124,38 +124,38 @@ mod tests {
     #[test]
     fn arrows_lead_to_caller_called_and_siblings() {
         let scene = scene();
-        let go = |from: u32, way| {
-            let to = scene.neighbor(scene.of_node(from)?, way)?;
+        let go = |from: u32, direction| {
+            let to = scene.neighbor(scene.of_node(from)?, direction)?;
             Some(scene.blocks[to].node)
         };
         let cases = [
-            (1, Way::Called, Some(4)),
-            (1, Way::After, Some(2)),
-            (1, Way::Before, None),
-            (1, Way::Caller, None),
-            (2, Way::After, None),
-            (2, Way::Called, Some(5)),
-            (3, Way::After, Some(4)),
-            (4, Way::Caller, Some(1)),
-            (4, Way::Called, None),
-            (5, Way::Caller, Some(2)),
-            (5, Way::Before, Some(4)),
+            (1, Direction::Called, Some(4)),
+            (1, Direction::After, Some(2)),
+            (1, Direction::Before, None),
+            (1, Direction::Caller, None),
+            (2, Direction::After, None),
+            (2, Direction::Called, Some(5)),
+            (3, Direction::After, Some(4)),
+            (4, Direction::Caller, Some(1)),
+            (4, Direction::Called, None),
+            (5, Direction::Caller, Some(2)),
+            (5, Direction::Before, Some(4)),
         ];
-        for (from, way, to) in cases {
-            assert_eq!(go(from, way), to, "{from} {way:?}");
+        for (from, direction, to) in cases {
+            assert_eq!(go(from, direction), to, "{from} {direction:?}");
         }
     }
 
     #[test]
-    fn the_trunk_ends_where_calls_stand_side_by_side() {
-        assert_eq!(scene().trunk(), 0);
-        assert_eq!(Scene::default().trunk(), 0);
+    fn the_common_rows_end_where_calls_are_side_by_side() {
+        assert_eq!(scene().common_rows(), 0);
+        assert_eq!(Scene::default().common_rows(), 0);
         let chain = [(0, 100.0), (1, 95.0), (2, 60.0)];
         let blocks = chain.map(|(row, wide_px)| block(row, 0.0, wide_px, row as u32));
         let chain = Scene {
             blocks: blocks.to_vec(),
         };
-        assert_eq!(chain.trunk(), 2);
+        assert_eq!(chain.common_rows(), 2);
     }
 
     #[test]

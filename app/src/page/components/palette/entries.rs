@@ -1,13 +1,7 @@
-//! The command palette, which finds anything by typing: views, settings, actions, GPUs; findings, categories, modules,
-//! operations and kernels of the trace; thresholds; and last, files to export.
-//!
-//! Entries of the page are matched here; the worker searches the trace. To add an action: a variant of `Act`, a row in
-//! `actions`, an arm in `act`.
+//! The entries of the palette: what can be found, and what choosing it does.
 
 use dormer_core::assess::Thresholds;
 use dormer_core::output::document::slug;
-use gloo::timers::callback::Timeout;
-use leptos::html::Dialog;
 
 use crate::page::components::offline::{KEEP, SITES};
 use crate::page::engine::TraceSource;
@@ -15,9 +9,7 @@ use crate::page::prelude::*;
 use crate::page::state::Stage;
 use crate::page::url::Theme;
 use crate::page::views::{VIEWS, export};
-use crate::protocol::{
-    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, FindInTrace, Found, FoundKind, Offer, fuzzy,
-};
+use crate::protocol::{About, ArtifactLine, ArtifactQuery, Found, FoundKind, Offer, fuzzy};
 
 /// The file extensions of exported files.
 const ENDINGS: &[&str] = &["csv", "html", "json", "md", "xlsx", "zip"];
@@ -27,7 +19,7 @@ const MOST: usize = 40;
 
 /// The action of an entry.
 #[derive(Debug, Clone, PartialEq)]
-enum Act {
+pub(super) enum Act {
     /// Goes to a hash.
     Go(String),
     /// Goes to a hash, and moves the focus to the details there.
@@ -78,15 +70,15 @@ impl Act {
 
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq)]
-struct Entry {
+pub(super) struct Entry {
     /// Its kind, in a word.
-    kind: &'static str,
+    pub(super) kind: &'static str,
     /// The color token of an operation's category; empty for other entries.
-    token: String,
-    text: String,
+    pub(super) token: String,
+    pub(super) text: String,
     /// The note beside it.
-    note: String,
-    act: Act,
+    pub(super) note: String,
+    pub(super) act: Act,
 }
 
 impl Entry {
@@ -101,132 +93,13 @@ impl Entry {
     }
 }
 
-/// The dialog. It is shown while [`AppState::palette`] is set.
-pub fn palette() -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let dialog = NodeRef::<Dialog>::new();
-    let text = RwSignal::new(String::new());
-    let in_trace = RwSignal::new(Vec::<Found>::new());
-    let files = RwSignal::new(Vec::<Entry>::new());
-    let cursor = RwSignal::new(0_usize);
-    show_while(dialog, state.palette);
-    Effect::new(move || {
-        if state.palette.get() {
-            text.set(String::new());
-            in_trace.set(Vec::new());
-            files.set(Vec::new());
-            cursor.set(0);
-            if state.is_open() {
-                let query = ArtifactsQuery { is_redacted: false };
-                engine.ask(query, move |offers| files.set(downloads(state, &offers)));
-            }
-        }
-    });
-    let entries = Memo::new(move |_| match state.palette.get() {
-        true => text.with(|text| entries(state, text, files.get(), &in_trace.get())),
-        false => Vec::new(),
-    });
-    let wait = StoredValue::new_local(None::<Timeout>);
-    let typed = move |event| {
-        text.set(event_target_value(&event));
-        cursor.set(0);
-        // Debounce: typing is faster than reading.
-        wait.set_value(Some(Timeout::new(60, move || {
-            if untrack(|| state.is_open()) {
-                let text = text.get_untracked();
-                engine.ask(FindInTrace { text }, move |found| in_trace.set(found));
-            }
-        })));
-    };
-    let choose = move |position: usize| {
-        let chosen = entries.with_untracked(|entries| entries.get(position).cloned());
-        if let Some(entry) = chosen {
-            // The action may move the focus or open another dialog.
-            if let Some(dialog) = dialog.get_untracked() {
-                dialog.close();
-            }
-            state.palette.set(false);
-            act(state, engine, entry.act);
-        }
-    };
-    let on_key = move |event: KeyboardEvent| {
-        let last = entries.with_untracked(Vec::len).saturating_sub(1);
-        let here = cursor.get_untracked();
-        match event.key().as_str() {
-            "ArrowDown" => cursor.set(if here >= last { 0 } else { here + 1 }),
-            "ArrowUp" => cursor.set(here.checked_sub(1).unwrap_or(last)),
-            "Enter" => choose(here),
-            "Escape" => state.palette.set(false),
-            _ => return,
-        }
-        event.prevent_default();
-        browser::after_paint(|| browser::bring_into_view("#palette [aria-selected=true]"));
-    };
-    let options = move || {
-        let option = |(position, entry): (usize, Entry)| {
-            let is_here = move || (cursor.get() == position).to_string();
-            let dot =
-                (!entry.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> });
-            view! {
-                <li
-                    id=option_id(position)
-                    role="option"
-                    class=format!("c-{}", entry.token)
-                    aria-selected=is_here
-                    on:click=move |_| choose(position)
-                >
-                    <span class="what">{dot}{entry.text}</span>
-                    <span class="soft">{entry.note}</span>
-                    <span class="kind-of">{entry.kind}</span>
-                </li>
-            }
-        };
-        each(entries.get().into_iter().enumerate(), option)
-    };
-    let active = move || {
-        entries
-            .with(|entries| !entries.is_empty())
-            .then(|| option_id(cursor.get()))
-    };
-    view! {
-        <dialog class="dialog palette" id="palette" aria-label="Find anything" node_ref=dialog on:close=move |_| state.palette.set(false)>
-            <div>
-                <input
-                    id="palette-find"
-                    type="text"
-                    role="combobox"
-                    aria-label="Operations, kernels, modules, findings, settings, views, files"
-                    aria-autocomplete="list"
-                    aria-expanded="true"
-                    aria-controls="palette-list"
-                    aria-activedescendant=active
-                    autocomplete="off"
-                    spellcheck="false"
-                    placeholder="Operations, kernels, modules, findings, settings, views, files"
-                    prop:value=move || text.get()
-                    on:input=typed
-                    on:keydown=on_key
-                />
-                <ul id="palette-list" role="listbox" aria-label="Results">{options}</ul>
-                <p class="fine" role="status">
-                    {move || entries.with(|entries| match entries.len() {
-                        0 => "No matches.".to_owned(),
-                        n => format::counted(n as u64, "result"),
-                    })}
-                </p>
-            </div>
-        </dialog>
-    }
-    .into_any()
-}
-
-fn option_id(position: usize) -> String {
-    format!("palette-{position}")
-}
-
 /// The entries that match the text: views, GPUs and actions by how well they match, then operations and files.
-fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -> Vec<Entry> {
+pub(super) fn entries(
+    state: AppState,
+    text: &str,
+    files: Vec<Entry>,
+    in_trace: &[Found],
+) -> Vec<Entry> {
     let mut all = Vec::new();
     if let Stage::Open(opened) = state.stage.get() {
         let views = VIEWS.iter();
@@ -338,7 +211,7 @@ fn thresholds(state: AppState) -> Vec<Entry> {
 }
 
 /// Every file that the Export view offers, archives of all files first.
-fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
+pub(super) fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
     let entry = |about, path: Option<&str>, name: String, title: &str| {
         let saved = match path {
             Some(_) => export::saved_name(state, about, false, &name),
@@ -375,9 +248,10 @@ fn actions(state: AppState) -> Vec<Entry> {
     let has_window = state
         .overview
         .with(|overview| is_open && overview.window.is_some());
-    let can_be_kept = browser::can_be_kept();
+    let can_be_stored = browser::can_be_stored();
     let copy = state.offline.get();
-    let (is_kept, has_newer) = (copy.kept.is_some(), copy.newer.is_some());
+    let (is_stored, has_newer) = (copy.kept.is_some(), copy.newer.is_some());
+    #[rustfmt::skip]
     let rows = [
         (true, "Open a file\u{2026}", Act::OpenFile),
         (true, "Open the sample", Act::OpenSample),
@@ -391,50 +265,29 @@ fn actions(state: AppState) -> Vec<Entry> {
         (true, "Keyboard shortcuts", Act::Keys),
         (true, "Choose a folder of traces\u{2026}", Act::OpenFolder),
         (true, "Recent traces", Act::Recent),
-        (
-            state.has_runs(),
-            "Back to the runs",
-            Act::Go("#/runs".to_owned()),
-        ),
-        (can_be_kept && !is_kept, KEEP, Act::Offline),
-        (
-            is_kept && !has_newer,
-            "Offline copy: look for a newer one\u{2026}",
-            Act::Offline,
-        ),
-        (
-            has_newer,
-            "Offline copy: replace it by the newer build\u{2026}",
-            Act::Offline,
-        ),
-        (is_kept, "Offline copy: forget it\u{2026}", Act::Offline),
+        (state.has_runs(), "Back to the runs", Act::Go("#/runs".to_owned())),
+        (can_be_stored && !is_stored, KEEP, Act::Offline),
+        (is_stored && !has_newer, "Offline copy: look for a newer one\u{2026}", Act::Offline),
+        (has_newer, "Offline copy: replace it with the newer build\u{2026}", Act::Offline),
+        (is_stored, "Offline copy: delete it\u{2026}", Act::Offline),
         (true, SITES, Act::Offline),
         (is_open, "Thresholds", Act::Thresholds),
         (is_open, "Custom perf models", Act::Models),
         (is_open, "Roofline peaks: achievable", Act::Peak(false)),
-        (
-            is_open,
-            "Roofline peaks: data sheet (peak)",
-            Act::Peak(true),
-        ),
+        (is_open, "Roofline peaks: data sheet (peak)", Act::Peak(true)),
     ];
     let possible = rows.into_iter().filter(|(is_possible, ..)| *is_possible);
-    possible
-        .map(|(_, text, act)| {
-            Entry::new(
-                if act.is_setting() {
-                    "Setting"
-                } else {
-                    "Action"
-                },
-                text,
-                act,
-            )
-        })
-        .collect()
+    let entry = |(_, text, act): (bool, &str, Act)| {
+        let kind = match act.is_setting() {
+            true => "Setting",
+            false => "Action",
+        };
+        Entry::new(kind, text, act)
+    };
+    possible.map(entry).collect()
 }
 
-fn act(state: AppState, engine: Engine, act: Act) {
+pub(super) fn act(state: AppState, engine: Engine, act: Act) {
     match act {
         Act::Go(hash) => browser::go_to_hash(&hash),
         Act::GoToDetails(hash) => {

@@ -1,4 +1,4 @@
-//! What this browser keeps for the page at the user's request: settings, GPU specs, traces, sites that may send traces,
+//! What this browser stores for the page at the user's request: settings, GPU specs, traces, sites that may send traces,
 //! and a copy of the page itself.
 
 use leptos::prelude::*;
@@ -17,34 +17,34 @@ const KEYS_OFF: &str = "off";
 /// The key for trusted sites, whose traces are opened without asking; one a line.
 const SITES: &str = "dormer.sites";
 
-/// The key for whether traces are kept.
+/// The key for whether traces are stored.
 const TRACES: &str = "dormer.traces";
 
-/// What was kept in an earlier session.
-pub(super) struct Kept {
+/// What was stored in an earlier session.
+pub(super) struct Stored {
     pub(super) own_gpu: Option<OwnGpu>,
     pub(super) single_keys: bool,
     pub(super) sites: Vec<String>,
-    pub(super) keeps_traces: bool,
+    pub(super) stores_traces: bool,
 }
 
-impl Kept {
-    pub(super) fn read() -> Kept {
-        let gpu = browser::kept(GPU_NAME).zip(browser::kept(GPU_TEXT));
-        let sites = browser::kept(SITES).unwrap_or_default();
-        Kept {
+impl Stored {
+    pub(super) fn read() -> Stored {
+        let gpu = browser::stored_text(GPU_NAME).zip(browser::stored_text(GPU_TEXT));
+        let sites = browser::stored_text(SITES).unwrap_or_default();
+        Stored {
             own_gpu: gpu.map(|(name, text)| OwnGpu { name, text }),
-            single_keys: browser::kept(KEYS).as_deref() != Some(KEYS_OFF),
+            single_keys: browser::stored_text(KEYS).as_deref() != Some(KEYS_OFF),
             sites: sites.lines().map(str::to_owned).collect(),
-            keeps_traces: browser::kept(TRACES).is_some(),
+            stores_traces: browser::stored_text(TRACES).is_some(),
         }
     }
 }
 
-/// Keeps the specs of the user's own GPU, or deletes them.
-pub(super) fn keep_own_gpu(own: Option<&OwnGpu>) {
-    browser::keep_text(GPU_NAME, own.map(|own| own.name.as_str()));
-    browser::keep_text(GPU_TEXT, own.map(|own| own.text.as_str()));
+/// Stores the specs of the user's own GPU, or deletes them.
+pub(super) fn store_own_gpu(own: Option<&OwnGpu>) {
+    browser::store_text(GPU_NAME, own.map(|own| own.name.as_str()));
+    browser::store_text(GPU_TEXT, own.map(|own| own.text.as_str()));
 }
 
 /// Another window sends a trace, and the user is asked whether to open it.
@@ -61,7 +61,7 @@ pub struct SenderQuestion {
 /// The state of the page's offline copy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfflineCopy {
-    /// The build that is kept.
+    /// The build that is stored.
     pub kept: Option<String>,
     /// A different build on the server.
     pub newer: Option<String>,
@@ -73,12 +73,12 @@ pub struct OfflineCopy {
 
 impl AppState {
     /// Turns keeping of newly opened traces on or off.
-    pub fn keep_traces(self, on: bool) {
-        browser::keep_text(TRACES, on.then_some("keep"));
-        self.keeps_traces.set(on);
+    pub fn store_traces(self, on: bool) {
+        browser::store_text(TRACES, on.then_some("keep"));
+        self.stores_traces.set(on);
     }
 
-    /// Opens the traces of a site without asking from now on, or asks again; kept in this browser.
+    /// Opens the traces of a site without asking from now on, or asks again; stored in this browser.
     pub fn trust_site(self, site: String, on: bool) {
         self.trusted_sites.update(|sites| {
             sites.retain(|known| *known != site);
@@ -87,15 +87,15 @@ impl AppState {
             }
         });
         let sites = self.trusted_sites.get_untracked().join("\n");
-        browser::keep_text(
+        browser::store_text(
             SITES,
             Some(sites.as_str()).filter(|sites| !sites.is_empty()),
         );
     }
 
-    /// Turns single-key shortcuts on or off; kept in this browser.
+    /// Turns single-key shortcuts on or off; stored in this browser.
     pub fn use_single_keys(self, on: bool) {
-        browser::keep_text(KEYS, (!on).then_some(KEYS_OFF));
+        browser::store_text(KEYS, (!on).then_some(KEYS_OFF));
         self.single_keys.set(on);
     }
 }

@@ -1,4 +1,4 @@
-//! How files begin, and the number of CPU cores.
+//! The first text of a file, and the number of CPU cores.
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;

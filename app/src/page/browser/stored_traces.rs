@@ -1,7 +1,7 @@
-//! Traces that the user keeps on this computer: files in the browser's private file system, which only this page can
+//! Traces that the user stores on this computer: files in the browser's private file system, which only this page can
 //! read.
 //!
-//! It may be unavailable, as in private windows and without a secure context: then nothing is kept, and the page says
+//! It may be unavailable, as in private windows and without a secure context: then nothing is stored, and the page says
 //! so.
 
 use dormer_core::base::sort::Arrange;
@@ -15,13 +15,13 @@ use crate::protocol::wire::part;
 /// The folder in the private file system.
 const FOLDER: &str = "traces";
 
-/// A trace that is kept.
+/// A trace that is stored.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeptTrace {
+pub struct StoredTrace {
     pub name: String,
     pub bytes: f64,
-    /// When it was kept, in milliseconds since 1970.
-    pub kept_ms: f64,
+    /// When it was stored, in milliseconds since 1970.
+    pub stored_ms: f64,
 }
 
 fn option(key: &str) -> JsValue {
@@ -41,33 +41,33 @@ pub(super) async fn file_of(handle: &JsValue) -> Result<File, String> {
     Ok(later(handle, "getFile", &[]).await?.unchecked_into())
 }
 
-/// All kept traces, newest first.
-pub async fn kept_traces() -> Vec<KeptTrace> {
-    let mut kept = Vec::new();
+/// All stored traces, newest first.
+pub async fn stored_traces() -> Vec<StoredTrace> {
+    let mut stored = Vec::new();
     let Ok(folder) = folder().await else {
-        return kept;
+        return stored;
     };
     let Some(values) = call(&folder, "values", &[]) else {
-        return kept;
+        return stored;
     };
     while let Ok(next) = later(&values, "next", &[]).await {
         if part(&next, "done").is_truthy() {
             break;
         }
         if let Ok(file) = file_of(&part(&next, "value")).await {
-            kept.push(KeptTrace {
+            stored.push(StoredTrace {
                 name: file.name(),
                 bytes: file.size(),
-                kept_ms: file.last_modified(),
+                stored_ms: file.last_modified(),
             });
         }
     }
-    kept.arrange_by(|one, other| other.kept_ms.total_cmp(&one.kept_ms));
-    kept
+    stored.arrange_by(|one, other| other.stored_ms.total_cmp(&one.stored_ms));
+    stored
 }
 
-/// Keeps a file under its name.
-pub async fn keep_trace(file: File) -> Result<(), String> {
+/// Stores a file under its name.
+pub async fn store_trace(file: File) -> Result<(), String> {
     let folder = folder().await?;
     let arguments = [file.name().into(), option("create")];
     let handle = later(&folder, "getFileHandle", &arguments).await?;
@@ -77,15 +77,15 @@ pub async fn keep_trace(file: File) -> Result<(), String> {
     Ok(())
 }
 
-/// A kept file; `None` if there is none with that name.
-pub async fn kept_trace(name: &str) -> Option<File> {
+/// A stored file; `None` if there is none with that name.
+pub async fn stored_trace(name: &str) -> Option<File> {
     let folder = folder().await.ok()?;
     let handle = later(&folder, "getFileHandle", &[name.into()]).await.ok()?;
     file_of(&handle).await.ok()
 }
 
-/// Deletes a kept file.
-pub async fn forget_trace(name: &str) {
+/// Deletes a stored file.
+pub async fn delete_trace(name: &str) {
     if let Ok(folder) = folder().await {
         let _ = later(&folder, "removeEntry", &[name.into()]).await;
     }

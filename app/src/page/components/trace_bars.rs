@@ -1,13 +1,29 @@
-//! The bars below the header: which trace is which while two are open or a second one is loading, the GPU used for
-//! each, and buttons to swap and close; and what could not be opened.
+//! The bars below the header: which trace is which while two are open or another one is loading, the GPU used for each,
+//! and buttons to swap and close; what could not be opened; the analyzed time range; the choices kept from the previous
+//! trace; and the trace that a link refers to.
 
 use super::gpu_picker::gpu_options;
 use crate::page::prelude::*;
-use crate::page::state::{Coming, Stage};
-use crate::protocol::{Progress, ReferenceOpened, Rejected};
+use crate::page::state::{LoadingFile, Stage};
+use crate::protocol::{Progress, ReferenceOpened, Rejected, WindowChoice};
+
+/// All bars.
+pub fn bars() -> impl IntoView {
+    view! {
+        <div class="bars">
+            {fetching()}
+            {adding()}
+            {open_error()}
+            {comparison_bar()}
+            {window_bar()}
+            {carried_bar()}
+            {linked_trace_bar()}
+        </div>
+    }
+}
 
 /// Which trace is which; nothing if there is only one.
-pub fn versus() -> impl IntoView {
+fn comparison_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
     let kind = Memo::new(move |_| state.reference.with(std::mem::discriminant));
@@ -31,7 +47,7 @@ pub fn versus() -> impl IntoView {
             Stage::Open(_) => pair().into_any(),
         };
         Some(
-            view! { <section class="versus" aria-label="Comparison" data-testid="versus">{inside}</section> },
+            view! { <section class="trace-bar" aria-label="Comparison" data-testid="comparison-bar">{inside}</section> },
         )
     }
 }
@@ -74,7 +90,7 @@ fn reading_bar(
     };
     let label = move || progress.get().map_or("", |progress| progress.step.label());
     view! {
-        <p class="reading-second" role="status">{label} " \u{b7} " <b>{name}</b></p>
+        <p role="status">{label} " \u{b7} " <b>{name}</b></p>
         <progress aria-label="Bytes read" max="1" value=share></progress>
         <button type="button" class="small" id=cancel_id on:click=move |_| cancel()>"Cancel"</button>
     }
@@ -82,22 +98,22 @@ fn reading_bar(
 }
 
 /// Files that are being added to the open trace; nothing while there are none.
-pub fn adding() -> impl IntoView {
+fn adding() -> impl IntoView {
     let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
     let cancel = move || engine.cancel_adding();
-    coming(state.adding, "adding", "File being added", cancel)
+    loading_bar(state.adding, "adding", "File being added", cancel)
 }
 
 /// Files that are being fetched while something is open; nothing while there are none.
-pub fn fetching() -> impl IntoView {
+fn fetching() -> impl IntoView {
     let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
     let cancel = move || engine.stop_fetching();
-    coming(state.fetching, "fetching", "File being fetched", cancel)
+    loading_bar(state.fetching, "fetching", "File being fetched", cancel)
 }
 
 /// The progress of loading files while something else is open; nothing if there are none.
-fn coming(
-    files: RwSignal<Option<Coming>>,
+fn loading_bar(
+    files: RwSignal<Option<LoadingFile>>,
     id: &'static str,
     label: &'static str,
     cancel: impl Fn() + Copy + Send + 'static,
@@ -111,13 +127,13 @@ fn coming(
     move || {
         is_coming.get().then(|| {
             let bar = reading_bar(format!("cancel-{id}"), name, progress, cancel);
-            view! { <section class="versus" aria-label=label data-testid=id>{bar}</section> }
+            view! { <section class="trace-bar" aria-label=label data-testid=id>{bar}</section> }
         })
     }
 }
 
 /// What could not be opened while the open trace stays open; nothing if everything could.
-pub fn open_error() -> impl IntoView {
+fn open_error() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let rejected = state.open_error.get();
@@ -126,7 +142,7 @@ pub fn open_error() -> impl IntoView {
         }
         let close = move || state.open_error.set(Vec::new());
         Some(view! {
-            <section class="versus" aria-label="File error">
+            <section class="trace-bar" aria-label="File error">
                 {unreadable("open-error", rejected, browser::choose_file, close)}
             </section>
         })
@@ -149,7 +165,7 @@ fn unreadable(
         <p class="odd" role="alert" id=id tabindex="-1">{sentences}</p>
         <span class="grow"></span>
         <button type="button" class="small" on:click=move |_| choose()>"Choose another file"</button>
-        <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button>
+        {close_button(close)}
     }
     .into_any()
 }
@@ -222,5 +238,72 @@ fn reference_gpu(detected: Option<String>) -> impl IntoView {
         <select id="reference-gpu" aria-label="GPU of the reference" on:change=pick prop:value=move || chosen.get()>
             {gpu_options(state, names, detected.as_deref(), chosen)}
         </select>
+    }
+}
+
+/// The time range that the whole page is limited to, and the way back to the full trace.
+fn window_bar() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let window = Memo::new(move |_| {
+        let is_open = state.shows_trace();
+        let window = state.overview.with(|overview| overview.window.clone());
+        window.filter(|_| is_open)
+    });
+    move || {
+        window.get().map(|window| {
+            let only = if window.is_whole { "Showing " } else { "Showing only " };
+            let button = |choice: Option<WindowChoice>, id: &'static str, label: &'static str| {
+                choice.map(|choice| {
+                    view! {
+                        <button type="button" class="small" id=id on:click=move |_| state.analyze(choice.window)>
+                            {label}
+                        </button>
+                    }
+                })
+            };
+            view! {
+                <section class="trace-bar" aria-label="Analyzed time range">
+                    <p id="window">{only} <b>{window.name}</b> {format!(" ({})", window.length)}</p>
+                    <span class="grow"></span>
+                    {button(window.steps, "all-steps", "Show the steps")}
+                    {button(window.whole, "whole-trace", "Show the whole trace")}
+                </section>
+            }
+        })
+    }
+}
+
+/// The choices carried over from the previous trace; nothing if there are none.
+fn carried_bar() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let is_open = Memo::new(move |_| state.shows_trace());
+    move || {
+        let carried = state.carried.get();
+        (is_open.get() && !carried.is_empty()).then(|| {
+            view! {
+                <section class="trace-bar" aria-label="Kept choices" data-testid="carried">
+                    <p role="status">{format!("Kept from the previous trace: {}.", carried.join(", "))}</p>
+                    <span class="grow"></span>
+                    <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>
+                    {close_button(move || state.carried.set(Vec::new()))}
+                </section>
+            }
+        })
+    }
+}
+
+/// The trace that a link refers to, if it is not open.
+fn linked_trace_bar() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let wanted = state.linked_trace.get()?;
+        Some(view! {
+            <section class="trace-bar" aria-label="The trace of this link" data-testid="wanted">
+                <p role="status">"This link belongs to " <b>{wanted}</b> ", which is not open. Choose or drop that file to go to the linked place."</p>
+                <span class="grow"></span>
+                <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>
+                {close_button(move || state.linked_trace.set(None))}
+            </section>
+        })
     }
 }

@@ -37,17 +37,17 @@ impl AppState {
         let has_ranges = ranges.iter().any(|range| !linked.contains(range));
         let has_models = self.own_models.with_untracked(Option::is_some);
         let has_gpu = self.own_gpu.with_untracked(Option::is_some);
-        let is_kept = self.own_gpu_is_kept.get_untracked();
+        let is_stored = self.own_gpu_is_stored.get_untracked();
         let thresholds = self
             .place
             .with_untracked(|place| place.choice.thresholds.len());
         let is_open = self.stage.with_untracked(Stage::is_open);
-        is_open && (has_models || (has_gpu && !is_kept) || thresholds > 0 || has_ranges)
+        is_open && (has_models || (has_gpu && !is_stored) || thresholds > 0 || has_ranges)
     }
 
     /// Where the recipient of an exported page lands: where the user was before the export, with all choices. If
     /// redacted, it includes nothing that the user typed or that may contain names from the trace.
-    pub fn view_to_send(self, is_redacted: bool) -> embedded::View {
+    pub fn view_to_embed(self, is_redacted: bool) -> embedded::View {
         let sent = |mut at: Place| {
             at.file = String::new();
             if is_redacted {
