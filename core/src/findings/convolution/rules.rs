@@ -1,7 +1,8 @@
 //! The rules for convolutions.
 
+use super::layout::channels_last_switch;
 use super::{Observed, band, gate};
-use crate::assess::waterfall::{Cause, Detail};
+use crate::assess::waterfall::{Cause, Detail, Waterfall};
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::prelude::*;
@@ -19,7 +20,8 @@ impl Subject for Observed<'static> {
         let count =
             |of: fn(&ConvolutionShape) -> u64, noun| format::counted(first.map_or(0, of), noun);
         let format = wanted_format(group).map_or(String::new(), |format| {
-            format!("try `{format}`, which helps most of these kernels; ")
+            let switch = channels_last_switch(group.input);
+            format!("try `{format}`{switch}, which helps most of these kernels; ")
         });
         vec![
             ("usual", usual(group)),
@@ -94,6 +96,20 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "helper_kernels",
+        when: "most of its gap is kernels beside the one that computes, mostly type conversions",
+        applies: |_, observed| {
+            observed.cause == Some(Cause::Helpers)
+                && observed.is_mostly_beside()
+                && observed.converts
+        },
+        title: "Type conversions beside convolutions",
+        model: "let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`): this one computes in a wider type than its tensors have, and converts them.",
+        kernel: "a convolution that converts as it reads its operands and writes its result makes these kernels unnecessary.",
+        saves: Saves::Measured(|_, observed| observed.others_ns),
+        ..BASE
+    },
+    Rule {
+        key: "helper_kernels",
         when: "most of its gap is kernels beside the one that computes, such as an addition of the bias",
         applies: |_, observed| {
             observed.cause == Some(Cause::Helpers) && observed.is_mostly_beside()
@@ -127,14 +143,17 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "partly_filled_gpu",
         when: "most of its gap is that its workgroups do not fill the compute units",
-        applies: |_, observed| observed.cause == Some(Cause::WaveQuantization),
+        applies: |input, observed| {
+            observed.cause == Some(Cause::WaveQuantization)
+                && !observed.saves_most_in_16_bits(input)
+        },
         title: "{transposed}{workgroups}",
         issue: "{figures}{usual}{special}.",
         model: "{filter?let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`): the gradient of a filter is as small as the filter, whatever the batch, so only a split of its sums fills the GPU|larger batches give the GPU more to do at once}.",
         kernel: "smaller tiles, or a split over {filter?images and positions|channels}, use more of the compute units.",
         words: |group| {
             vec![
-                ("workgroups", on_units(group.first())),
+                ("workgroups", on_units(group.input, group.first())),
                 holds("filter", group.first().is_of_filter(group.input)),
             ]
         },
@@ -144,11 +163,12 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "padded",
         when: "most of its gap is padding: tiles beyond the result, channels that the kernel cannot cut",
-        applies: |_, observed| {
-            matches!(
+        applies: |input, observed| {
+            let is_padded = matches!(
                 observed.cause,
                 Some(Cause::TilePadding | Cause::PaddedDimension)
-            )
+            );
+            is_padded && !observed.saves_most_in_16_bits(input)
         },
         title: "{transposed}{padded}",
         issue: "{figures}{usual}{special}.",
@@ -167,7 +187,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 }
             };
             let mut words = patches_or(group, otherwise);
-            words.push(("padded", padded(group.first())));
+            words.push(("padded", padded(group.input, group.first())));
             words
         },
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
@@ -290,13 +310,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "wide_precision",
-        when: "it computes in FP32 or wider at a usual efficiency, and would be faster on 16-bit matrix units",
-        applies: |input, observed| {
-            // If it is far below the roofline of its type, something else makes it slow.
-            observed.is_wide
-                && (!observed.is_low || observed.is_on_vector_units())
-                && won_by_16_bit(input, observed.row).is_some_and(|ns| ns > 0)
-        },
+        when: "it computes in FP32 or wider, and 16-bit matrix units save more than its usual efficiency would",
+        applies: |input, observed| observed.saves_most_in_16_bits(input),
         title: "Convolutions in {width}",
         issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
         model: "{instead}.",
@@ -349,8 +364,8 @@ fn special(shape: &ConvolutionShape) -> String {
 }
 
 /// "C_in = 3 computed as 4", or "392×48 results in 128×128 tiles": the larger padding of the longest row.
-fn padded(observed: &Observed) -> String {
-    let waterfall = observed.waterfall.as_ref();
+fn padded(input: &Input, observed: &Observed) -> String {
+    let waterfall = Waterfall::of(input, observed.row.operation);
     let steps = waterfall.iter().flat_map(|waterfall| &waterfall.steps);
     let padding =
         steps.filter(|step| matches!(step.cause, Cause::TilePadding | Cause::PaddedDimension));
@@ -373,9 +388,11 @@ fn padded(observed: &Observed) -> String {
 }
 
 /// "8 tiles on 304 compute units", for the longest row.
-fn on_units(observed: &Observed) -> String {
-    let waterfall = observed.waterfall.as_ref();
-    let step = waterfall.and_then(|all| all.step(Cause::WaveQuantization));
+fn on_units(input: &Input, observed: &Observed) -> String {
+    let waterfall = Waterfall::of(input, observed.row.operation);
+    let step = waterfall
+        .as_ref()
+        .and_then(|all| all.step(Cause::WaveQuantization));
     match step.map(|step| step.detail) {
         Some(Detail::Waves {
             workgroups, units, ..
@@ -383,7 +400,7 @@ fn on_units(observed: &Observed) -> String {
             let workgroups = format::counted(workgroups, "workgroup");
             format!("{workgroups} on {units} compute units")
         }
-        _ => "partly filled waves".to_owned(),
+        _ => "Partly filled waves of workgroups".to_owned(),
     }
 }
 
@@ -404,7 +421,8 @@ fn search_and_keep(group: &Group<Observed<'static>>) -> String {
     let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
     let odd = group.any(|observed| observed.has(is_odd));
     let multiple = odd.then(|| "channels multiples of 8".to_owned());
-    let format = wanted_format(group).map(|format| format!("tensors in `{format}`"));
+    let switch = channels_last_switch(group.input);
+    let format = wanted_format(group).map(|format| format!("tensors in `{format}`{switch}"));
     let kept: Vec<String> = [multiple, format].into_iter().flatten().collect();
     let search = "let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`)";
     let mut means = vec![search.to_owned()];
