@@ -9,6 +9,7 @@ mod layout;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use super::assessment::{Assessment, Band};
 use super::compute::{impact_of_steps, is_wide, won_by_16_bit};
