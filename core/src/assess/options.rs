@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Thresholds;
-use crate::hardware::{Basis, GpuSpec};
+use crate::hardware::{Basis, GpuSpec, completed};
 use crate::perf::UserModels;
 use crate::profile::kernels::SheetEvents;
+use crate::trace::Trace;
 
 /// The options of a report.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -20,4 +21,16 @@ pub struct ReportOptions {
     pub thresholds: Thresholds,
     /// The user's own performance models, which take precedence over the built-in ones.
     pub perf_models: Option<Arc<UserModels>>,
+}
+
+impl ReportOptions {
+    /// For a trace: a user's own GPU profile gets what it leaves open from the trace's devices.
+    pub fn of_trace(&self, trace: &Trace) -> ReportOptions {
+        let gpu = self.gpu.as_ref();
+        let completed = gpu.and_then(|gpu| completed(gpu, &trace.devices));
+        ReportOptions {
+            gpu: completed.map(Arc::new).or_else(|| self.gpu.clone()),
+            ..self.clone()
+        }
+    }
 }

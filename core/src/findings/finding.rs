@@ -126,6 +126,19 @@ impl Finding {
         texts.any(|text| WORDS.iter().any(|word| text.contains(word)))
     }
 
+    /// Names PyTorch's module for other devices than those of `torch.cuda`, which NVIDIA's and AMD's are.
+    pub(crate) fn use_module(&mut self, module: &str) {
+        let texts = [&mut self.model, &mut self.kernel].into_iter();
+        for text in texts.chain(&mut self.reasoning) {
+            for (before, after) in [("torch.", "."), ("device=\"", "\"")] {
+                let cuda = format!("{before}cuda{after}");
+                if text.contains(&cuda) {
+                    *text = text.replace(&cuda, &format!("{before}{module}{after}"));
+                }
+            }
+        }
+    }
+
     /// Whether following it saves time by itself. Finding out FLOPs and bytes is a first step that saves none, and a
     /// limit is an upper bound for all other findings.
     pub fn says_what_to_do(&self) -> bool {

@@ -65,6 +65,7 @@ pub use rule::RuleDoc;
 pub(crate) use rule::{Words, fill};
 pub(crate) use serving::memory::{StepMemory, StepsOf};
 
+use crate::hardware::Vendor;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::reduction::ReductionKind;
 use crate::names::{Family, LoopKind};
@@ -184,6 +185,14 @@ impl Analyses {
                 outcome
                     .findings
                     .retain(|finding| !finding.is_about_pytorch());
+            }
+            let devices = &input.profile.trace.devices;
+            if devices
+                .iter()
+                .any(|device| device.vendor == Vendor::Intel.label())
+            {
+                let findings = outcome.findings.iter_mut();
+                findings.for_each(|finding| finding.use_module("xpu"));
             }
             outcome
         };

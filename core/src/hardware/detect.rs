@@ -1,6 +1,6 @@
 //! Which GPU a trace was recorded on.
 
-use super::{GPUS, GpuSpec, Vendor};
+use super::{Basis, Confidence, GPUS, GpuSpec, Precision, Vendor};
 use crate::trace::DeviceProperties;
 
 /// The profile of a trace's devices; `None` if it cannot be determined, or if the devices differ.
@@ -22,7 +22,7 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     let gpu = if NO_NAMES.contains(&device.name.trim()) {
         by_size(device)?
     } else {
-        by_name(&device.name)?
+        by_name_and_memory(device)?
     };
     // A slice of a GPU (MIG, or a partition of an MI300X) has the name of the whole GPU but only part of its
     // performance.
@@ -31,6 +31,13 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
         .zip(gpu.n_sms)
         .is_none_or(|(device, whole)| device >= whole);
     whole.then_some(gpu)
+}
+
+/// The compute units of a device that has only a part of those of the GPU with its name, and the number of all of them.
+pub fn part_of_a_gpu(devices: &[DeviceProperties]) -> Option<(u32, u32)> {
+    let device = devices.first()?;
+    let units = device.n_sms.zip(by_name(&device.name)?.n_sms);
+    units.filter(|(device, whole)| device < whole)
 }
 
 /// Whether a device may be from the vendor of a GPU. Different vendors can use the same compute version.
@@ -55,10 +62,58 @@ pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
     }
 }
 
+/// A user's own profile, with what it leaves open taken from the device of the trace, which it may well describe: the
+/// maker, the compute version and the number of compute units. `None` if there is nothing to add.
+pub fn completed(gpu: &GpuSpec, devices: &[DeviceProperties]) -> Option<GpuSpec> {
+    let device = devices.first()?;
+    let known = detect_one(device);
+    let of_name = || {
+        let name = device
+            .name
+            .split(|letter: char| !letter.is_ascii_alphanumeric());
+        let named = name.collect::<Vec<&str>>();
+        let mut vendors = Vendor::ALL.into_iter();
+        vendors.find(|vendor| named.contains(&vendor.label()) || device.vendor == vendor.label())
+    };
+    let of_device = device.compute_major.zip(device.compute_minor);
+    let completed = GpuSpec {
+        vendor: gpu
+            .vendor
+            .or(known.and_then(|known| known.vendor))
+            .or_else(of_name),
+        compute: gpu.compute.or(of_device),
+        n_sms: gpu.n_sms.or(device.n_sms),
+        n_peers: gpu.n_peers.or(known.and_then(|known| known.n_peers)),
+        ..gpu.clone()
+    };
+    (gpu.confidence == Confidence::User && completed != *gpu).then_some(completed)
+}
+
 /// The GPU of the table for a device name as written by profilers.
 pub fn by_name(name: &str) -> Option<&'static GpuSpec> {
     let mut gpus = GPUS.iter();
     gpus.find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
+}
+
+/// The same, for a device: if several GPUs have its name, the one with its memory.
+fn by_name_and_memory(device: &DeviceProperties) -> Option<&'static GpuSpec> {
+    let is_named = |gpu: &&GpuSpec| {
+        let mut patterns = gpu.patterns.iter();
+        patterns.any(|pattern| fits(pattern, &device.name))
+    };
+    let mut named = GPUS.iter().filter(is_named);
+    let of_size = named.find(|gpu| has_memory(device, gpu));
+    of_size.or_else(|| by_name(&device.name))
+}
+
+/// Whether a device has the memory of a GPU: the driver reports a few percent less than the GiB in the product's name.
+fn has_memory(device: &DeviceProperties, gpu: &GpuSpec) -> bool {
+    let nominal = gpu.memory_gb.map(|gb| gb * f64::from(1 << 30));
+    let memory = device.total_memory.map(|memory| memory as f64);
+    let ratio = memory
+        .zip(nominal)
+        .map(|(memory, nominal)| memory / nominal);
+    ratio.is_some_and(|ratio| (ratio - 1.0).abs() < 0.05)
 }
 
 /// Words in a name that mean a different GPU: slices (MIG), faster or slower variants (Ti, Super, D, Max-Q, laptop,
@@ -80,18 +135,34 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     let n_sms = device.n_sms?;
-    let memory = device.total_memory? as f64;
     let compute = (device.compute_major?, device.compute_minor?);
     let mut fitting = GPUS.iter().filter(|gpu| {
-        // The driver reports a few percent less memory than the GiB in the product's name.
-        let nominal = gpu.memory_gb.map(|gb| gb * f64::from(1 << 30));
         gpu.n_sms == Some(n_sms)
             && may_be_made_by(device, gpu)
             && gpu.compute == Some(compute)
-            && nominal.is_some_and(|nominal| (memory / nominal - 1.0).abs() < 0.05)
+            && has_memory(device, gpu)
     });
     let gpu = fitting.next()?;
-    fitting.next().is_none().then_some(gpu)
+    fitting
+        .all(|other| has_figures_of(other, gpu))
+        .then_some(gpu)
+}
+
+/// Whether two GPUs have the same memory bandwidth and peaks, as one die that is sold under two names.
+fn has_figures_of(other: &GpuSpec, gpu: &GpuSpec) -> bool {
+    let peaks = |gpu: &GpuSpec| {
+        let precisions = [
+            Precision::Fp32,
+            Precision::Fp16,
+            Precision::Bf16,
+            Precision::Fp8,
+        ];
+        precisions.map(|precision| {
+            gpu.matrix(precision, Basis::Peak)
+                .map(|figure| figure.tflops)
+        })
+    };
+    other.mem_bw_gbps.total_cmp(&gpu.mem_bw_gbps).is_eq() && peaks(other) == peaks(gpu)
 }
 
 #[cfg(test)]
@@ -137,7 +208,6 @@ mod tests {
             ("AMD Instinct MI300X VF", Some("MI300X")),
             ("NVIDIA GeForce RTX 4090 D", None),
             ("NVIDIA GeForce RTX 3090 Ti", None),
-            ("NVIDIA A10G", None),
             ("NVIDIA GeForce GTX 970", None),
         ];
         for (name, expected) in cases {
@@ -213,13 +283,51 @@ mod tests {
         assert_eq!(id(named("AMD Radeon Graphics")), None);
     }
 
+    /// A card of two dies may be one device or two.
+    #[test]
+    fn memory_decides_between_gpus_of_one_name() {
+        for (gib, expected) in [(64, "Max-1550-stack"), (128, "Max-1550")] {
+            let device = DeviceProperties {
+                total_memory: Some(gib << 30),
+                ..named("Intel(R) Data Center GPU Max 1550")
+            };
+            assert_eq!(id(device), Some(expected));
+        }
+    }
+
     #[test]
     fn a_part_of_a_gpu_is_not_the_gpu() {
         let partition = DeviceProperties {
             n_sms: Some(38),
             ..named("AMD Instinct MI300X")
         };
-        assert_eq!(detect(&[partition]), None);
+        assert_eq!(detect(std::slice::from_ref(&partition)), None);
+        assert_eq!(part_of_a_gpu(&[partition]), Some((38, 304)));
+        assert_eq!(part_of_a_gpu(&[named("AMD Instinct MI300X")]), None);
+    }
+
+    #[test]
+    fn a_users_profile_has_the_maker_and_units_of_the_recorded_device() {
+        let own =
+            r#"{"name": "Node 7", "mem_bw_gbps": 5300, "peak_tflops": {"matrix_bf16": 1307}}"#;
+        let own = crate::hardware::parse(own).unwrap();
+        let device = DeviceProperties {
+            name: "AMD Instinct MI300X".to_owned(),
+            ..sized(38, 206_141_652_992, (9, 4))
+        };
+        let completed = completed(&own, &[device]).unwrap();
+        assert_eq!(completed.vendor, Some(Vendor::Amd));
+        assert_eq!(
+            (completed.compute, completed.n_sms),
+            (Some((9, 4)), Some(38))
+        );
+        // A row of the table stays as it is.
+        let h100 = super::by_name("NVIDIA H100 80GB HBM3").unwrap();
+        assert_eq!(
+            super::completed(h100, &[named("AMD Instinct MI300X")]),
+            None
+        );
+        assert_eq!(super::completed(&own, &[]), None);
     }
 
     #[test]

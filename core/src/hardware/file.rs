@@ -87,6 +87,7 @@ pub fn parse(text: &str) -> Result<GpuSpec, FileError> {
             }
         },
         link_gbps: file.figure("link_gbps", "GB/s")?,
+        n_peers: None,
         source,
         confidence: Confidence::User,
         rates,

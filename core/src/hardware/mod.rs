@@ -10,7 +10,7 @@ pub mod roofline;
 mod table;
 mod work;
 
-pub use detect::{by_name as of_name, candidates, detect};
+pub use detect::{by_name as of_name, candidates, completed, detect, part_of_a_gpu};
 pub use file::{MAX_FILE_BYTES, parse};
 pub use table::GPUS;
 pub use work::{ComputeSpec, Unit, Work};
@@ -175,12 +175,38 @@ pub struct GpuSpec {
     pub mem_bw_basis: Basis,
     /// Bandwidth of the links to other GPUs, both directions combined, GB/s.
     pub link_gbps: Option<f64>,
+    /// The number of other GPUs that each have a fixed part of these links; `None` if a switch lets one use them all.
+    pub n_peers: Option<u32>,
     /// Source of the memory, bandwidth and link figures.
     pub source: Text,
     /// How far to trust them.
     pub confidence: Confidence,
     /// At most one entry per unit and basis.
     pub rates: Vec<Rates>,
+}
+
+/// What the links of a GPU to others in its host carry in one direction, in GB/s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Links {
+    gbps: f64,
+    n_peers: Option<u32>,
+}
+
+impl Links {
+    /// All of them together.
+    pub fn gbps(self) -> f64 {
+        self.gbps
+    }
+
+    /// Those that a group of so many ranks uses; all of them if the size is unknown.
+    pub fn gbps_among(self, n_ranks: Option<f64>) -> f64 {
+        let peers = self.n_peers.map(f64::from).zip(n_ranks);
+        let used = peers.map(|(all, ranks)| (ranks - 1.0) / all);
+        self.gbps
+            * used
+                .filter(|used| *used > 0.0)
+                .map_or(1.0, |used| used.min(1.0))
+    }
 }
 
 impl GpuSpec {
@@ -215,6 +241,21 @@ impl GpuSpec {
             Precision::Fp64 => self.vector_rate(precision, basis),
             _ => None,
         })
+    }
+
+    /// Its links to others; `None` if it has none, or if they are unknown.
+    pub fn links(&self) -> Option<Links> {
+        // The figure is the sum of both directions.
+        let gbps = self.link_gbps.filter(|gbps| *gbps > 0.0)? / 2.0;
+        let n_peers = self.n_peers;
+        Some(Links { gbps, n_peers })
+    }
+
+    /// How many times the rate of matrix units in one type is that in another. Where only one basis of the latter is
+    /// known, both are on that: a peak is no measure for what is achievable.
+    pub fn times_the_rate(&self, of: Precision, to: Precision, basis: Basis) -> Option<f64> {
+        let to = self.matrix_rate(to, basis)?;
+        Some(self.matrix_rate(of, to.basis)?.tflops / to.tflops)
     }
 
     /// The rate to compare all other work with: on this basis if known, else on the other.

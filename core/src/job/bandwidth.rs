@@ -104,10 +104,9 @@ fn peak(job: &Job) -> Option<LinkPeak> {
     let mut gpus = job.ranks.iter().map(|rank| &*rank.digest.identity.gpu);
     let first = gpus.next()?;
     let gpu = hardware::find(first).filter(|_| gpus.all(|gpu| gpu == first))?;
-    let both_ways = gpu.link_gbps.filter(|gbps| *gbps > 0.0)?;
     Some(LinkPeak {
         gpu: gpu.name.to_string(),
-        gbps: both_ways / 2.0,
+        gbps: gpu.links()?.gbps(),
     })
 }
 

@@ -57,6 +57,7 @@ pub(crate) fn is_layout_change(kernel: &str) -> bool {
         "batched_transpose", "transpose_nchw", "transpose_cnhw", "transpose_nhwc", "nchw2nhwc",
         "nhwc2nchw", "nchw2cnhw", "cnhw2nchw", "nchwtonhwc", "nhwctonchw", "ncdhw2ndhwc",
         "ndhwc2ncdhw", "nchwtofoldednhwc", "foldednhwctonchw", "tensortransform", "tensor_transform",
+        "gen_reorder", "generic_reorder", "simple_reorder", "custom_reorder", "gpu_reorder",
     ];
     holds(kernel, WORDS)
 }
@@ -72,6 +73,7 @@ pub(crate) fn is_fallback(kernel: &str) -> bool {
         "vol2col",
         "col2vol",
         "slow_conv",
+        "ref_convolution",
     ];
     holds(kernel, WORDS)
 }
@@ -87,6 +89,7 @@ mod tests {
             ("batched_transpose_32x32_half", true),
             ("void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>", true),
             ("transpose_NCHW2CNHW_V2_2D_WG_off64", true),
+            ("gen_reorder", true),
             ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32", false),
             ("void conv_transpose2d<float>", false),
         ];

@@ -182,6 +182,9 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("flashinfer"), Attention, "void flashinfer::BatchPrefillWithPagedKVCacheKernel<1, 2>"),
     rule(Holds("attention"), Attention, "void vllm::paged_attention_v1_kernel<__nv_bfloat16, 128, 16>"),
     rule(Holds("attn"), Attention, "attn_fwd"),
+    // The backward pass of ROCm's Triton kernels.
+    rule(Holds("bwd_kernel_d"), Attention, "bwd_kernel_dk_dv"),
+    rule(Starts("bwd_preprocess"), Attention, "bwd_preprocess"),
     rule(Starts("sage_"), Attention, "sage_fwd"),
     rule(Holds("mha_varlen"), Attention, "mha_varlen_fwd_bf16"),
     rule(Holds("sdpa"), Attention, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128"),
@@ -261,6 +264,11 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("conv3d"), Convolution, "naive_conv3d_ab_nonpacked_ncdhw"),
     rule(Holds("conv_bwd"), Convolution, "_ZN2ck16tensor_operation6device12_GLOBAL__N_137kernel_grouped_conv_bwd_xdl"),
     rule(Starts("naive_conv"), Convolution, "naive_conv_ab_packed_fwd_nchw_ushort_double_ushort"),
+    // The last matrix instruction of their GPUs, or "s" for FP32, then the library.
+    rule(Holds("scudnn_"), Convolution, "volta_scudnn_128x64_relu_interior_nn_v1"),
+    rule(Holds("884cudnn_"), Convolution, "volta_fp16_s884cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc_tn_v1"),
+    rule(Holds("1688cudnn_"), Convolution, "turing_fp16_s1688cudnn_fp16_128x128_ldg8_relu_f2f_exp_small_nhwc_tn_v1"),
+    rule(Holds("16816cudnn_"), Convolution, "ampere_fp16_s16816cudnn_fp16_128x128_ldg8_relu_f2f_exp_small_nhwc_tn_v1"),
     rule(Holds("cudnn::kernel"), Convolution, "void cutlass__5x_cudnn::Kernel<cutlass_tensorop_bf16_s16816_optimized_128x64_nhwc>"),
     // MIOpen and its layout changes around a convolution.
     rule(Starts("batched_transpose_"), Convolution, "batched_transpose_32x32_half"),

@@ -208,12 +208,15 @@ labelled! {
         Ada => "Ada (8.9)",
         Hopper => "Hopper (9.0)",
         Blackwell => "Blackwell (10.0)",
+        /// Of workstations and games: its matrix instructions are those of Ada.
+        RtxBlackwell => "Blackwell (12.0)",
     }
 }
 
 #[rustfmt::skip]
 const GENERATIONS: &Words<Generation> = &[
-    (Generation::Blackwell, &["sm100", "sm103", "sm120", "cutlass_100", "blackwell"]),
+    (Generation::RtxBlackwell, &["sm120", "cutlass_120"]),
+    (Generation::Blackwell, &["sm100", "sm103", "cutlass_100", "blackwell"]),
     (Generation::Hopper, &["sm90", "hopper", "wgmma", "gmma"]),
     (Generation::Ada, &["sm89", "cutlass_89"]),
     (Generation::Ampere, &["ampere_", "sm80", "sm86", "cutlass_80", "cutlass_86", "cutlass::arch::sm80"]),
@@ -235,14 +238,17 @@ impl Generation {
             (8, 0..=8) => Generation::Ampere,
             (8, _) => Generation::Ada,
             (9, _) => Generation::Hopper,
-            (10.., _) => Generation::Blackwell,
+            (10..=11, _) => Generation::Blackwell,
+            (12.., _) => Generation::RtxBlackwell,
             _ => return None,
         })
     }
 
-    /// Whether its kernels make full use of the matrix units of another generation. Ada's are the same as Ampere's.
+    /// Whether its kernels make full use of the matrix units of another generation. Those of Ada and of Blackwell for
+    /// workstations take the same instructions as Ampere's.
     pub(crate) fn suits(self, gpu: Generation) -> bool {
-        self >= gpu || (self, gpu) == (Generation::Ampere, Generation::Ada)
+        let takes_amperes = matches!(gpu, Generation::Ada | Generation::RtxBlackwell);
+        self >= gpu || (takes_amperes && self >= Generation::Ampere)
     }
 }
 
@@ -264,7 +270,8 @@ pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
 
 /// Whether the name of a kernel says that it is a fallback for shapes without a tuned kernel.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
-    holds(kernel, &["naive", "fallback"]) || convolution::is_fallback(kernel)
+    holds(kernel, &["naive", "fallback", "ref_matmul", "ref_gemm"])
+        || convolution::is_fallback(kernel)
 }
 
 #[cfg(test)]
@@ -331,6 +338,7 @@ mod tests {
             ("volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_tn", Some(Generation::Volta)),
             ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128", Some(Generation::Hopper)),
             ("nvjet_sm100_tst_24x64_64x16_4x1_v_bz_TNN", Some(Generation::Blackwell)),
+            ("cutlass3x_sm120_bstensorop_s16832gemm_block_scaled", Some(Generation::RtxBlackwell)),
             ("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT", None),
             ("Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_MI16x16x16", None),
         ];
@@ -341,6 +349,10 @@ mod tests {
         assert!(!Generation::Ampere.suits(Generation::Hopper));
         assert!(Generation::Ampere.suits(Generation::Ada));
         assert!(Generation::Hopper.suits(Generation::Hopper));
+        assert_eq!(Generation::of_gpu((12, 0)), Some(Generation::RtxBlackwell));
+        assert!(Generation::Ampere.suits(Generation::RtxBlackwell));
+        assert!(!Generation::Turing.suits(Generation::RtxBlackwell));
+        assert!(!Generation::Ampere.suits(Generation::Blackwell));
     }
 
     #[test]
@@ -353,6 +365,7 @@ mod tests {
         assert!(is_fallback(
             "naive_conv_ab_packed_fwd_nchw_ushort_double_ushort"
         ));
+        assert!(is_fallback("ref_convolution_fwd"));
         assert!(!is_fallback("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT"));
     }
 }

@@ -35,9 +35,28 @@ const DIRECTIONS: &Words<Direction> = &[
 ];
 
 impl Direction {
-    /// From the profiler's name: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice", "MEMORY_COPY_DEVICE_TO_HOST".
+    /// From the profiler's name: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice", "MEMORY_COPY_DEVICE_TO_HOST",
+    /// "Memcpy M2D (MEMORY(Unknown) -> DEVICE)".
     pub(crate) fn of_name(name: &str) -> Direction {
-        classify(DIRECTIONS, &letters(name)).unwrap_or(Direction::Unknown)
+        let named = Direction::of_ends(name).or_else(|| classify(DIRECTIONS, &letters(name)));
+        named.unwrap_or(Direction::Unknown)
+    }
+
+    /// From the two ends as Intel's profiler writes them: D is memory of the GPU, H and M are pinned and other memory
+    /// of the host. Shared memory may be in either.
+    fn of_ends(name: &str) -> Option<Direction> {
+        let (from, to) = name
+            .strip_prefix("Memcpy ")?
+            .split(' ')
+            .next()?
+            .split_once('2')?;
+        match (from, to) {
+            ("D", "H" | "M") => Some(Direction::DeviceToHost),
+            ("H" | "M", "D") => Some(Direction::HostToDevice),
+            ("D", "D") => Some(Direction::DeviceToDevice),
+            ("H" | "M", "H" | "M") => Some(Direction::HostToHost),
+            _ => None,
+        }
     }
 
     /// Whether one end is in host memory.
@@ -98,9 +117,10 @@ labelled! {
 impl HostMemory {
     /// Some profilers put it into the name.
     pub(crate) fn of_name(name: &str) -> Option<HostMemory> {
-        if name.contains("Pageable") {
+        let is = |words: [&str; 3]| words.iter().any(|word| name.contains(word));
+        if is(["Pageable", "Memcpy M2D", "Memcpy D2M"]) {
             Some(HostMemory::Pageable)
-        } else if name.contains("Pinned") {
+        } else if is(["Pinned", "Memcpy H2D", "Memcpy D2H"]) {
             Some(HostMemory::Pinned)
         } else {
             None
@@ -125,6 +145,10 @@ mod tests {
             ("Memcpy PtoP (Device -> Device)", PeerToPeer, None),
             ("MEMORY_COPY_DEVICE_TO_HOST", DeviceToHost, None),
             ("CopyHostToDevice", HostToDevice, None),
+            ("Memcpy M2D (MEMORY(Unknown) -> DEVICE)", HostToDevice, Some(Pageable)),
+            ("Memcpy D2H (DEVICE -> HOST)", DeviceToHost, Some(Pinned)),
+            ("Memcpy D2D (DEVICE -> DEVICE)", DeviceToDevice, None),
+            ("Memcpy S2D (SHARED -> DEVICE)", Unknown, None),
             ("__amd_rocclr_copyBuffer", Unknown, None),
         ];
         for (name, direction, memory) in cases {

@@ -94,6 +94,7 @@ pub struct Report {
 impl Report {
     /// Analyzes a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
+        let options = &options.of_trace(&profile.trace);
         let timelines = Timelines::of(profile);
         let evaluations = evaluation::evaluate(profile, options, &timelines);
         let analyses = Analyses::new(&Input {

@@ -7,7 +7,7 @@ pub struct DeviceProperties {
     pub id: Option<i64>,
     /// Marketing name, "NVIDIA H100 80GB HBM3"; some ROCm traces leave it empty.
     pub name: String,
-    /// Who makes it, "NVIDIA" or "AMD"; empty where the trace does not say.
+    /// Who makes it, "NVIDIA", "AMD" or "Intel"; empty where the trace does not say.
     pub vendor: &'static str,
     /// Memory in bytes.
     pub total_memory: Option<u64>,
@@ -45,7 +45,11 @@ impl DeviceProperties {
                 .and_then(|name| name.as_str())
                 .unwrap_or("")
                 .to_owned(),
-            vendor: "",
+            // Written for Intel's: "Intel(R) Corporation".
+            vendor: match value.get("vendor").and_then(|vendor| vendor.as_str()) {
+                Some(vendor) if vendor.starts_with("Intel") => "Intel",
+                _ => "",
+            },
             total_memory: unsigned("totalGlobalMem"),
             n_sms: small("numSms"),
             compute_major: small("computeMajor"),
@@ -119,7 +123,10 @@ mod tests {
         assert!(is_right);
         assert_eq!(devices[0].name, "AMD Instinct MI210");
         assert_eq!(devices[0].n_sms, Some(104));
-        assert_eq!(devices[0].compute_major, None);
+        assert_eq!((devices[0].compute_major, devices[0].vendor), (None, ""));
+        let intel =
+            r#"[{"name": "Intel(R) Arc(TM) B580 Graphics", "vendor": "Intel(R) Corporation"}]"#;
+        assert_eq!(DeviceProperties::parse_all(intel).0[0].vendor, "Intel");
         assert_eq!(DeviceProperties::parse_all("{}"), (vec![], false));
         assert_eq!(DeviceProperties::parse_all("[]"), (vec![], true));
     }

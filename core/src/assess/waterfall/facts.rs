@@ -262,8 +262,9 @@ fn wide_type(input: &Input, evaluation: &Evaluation, measured: &Measured) -> Opt
         spec.precision,
         Precision::Fp64 | Precision::Fp32 | Precision::Tf32
     );
-    let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
-    let over = rate(Precision::Bf16)? / rate(spec.precision)?;
+    let narrow = [Precision::Bf16, Precision::Fp16].into_iter();
+    let over = |narrow| gpu.times_the_rate(narrow, spec.precision, basis);
+    let over = narrow.filter_map(over).next()?;
     // Where the memory is what takes the time, the rate of the units is not.
     let is_computing = evaluation
         .roofline

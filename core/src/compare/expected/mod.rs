@@ -24,8 +24,9 @@ use super::side::Side;
 use crate::assess::Thresholds;
 use crate::findings::is_tiny_batched;
 use crate::hardware::roofline::{Bound, Roofline, roofline};
-use crate::hardware::{Basis, GpuSpec, detect};
-use crate::perf::Work;
+use crate::hardware::{Basis, GpuSpec, Precision, Vendor, detect};
+use crate::names::Family;
+use crate::perf::{Unit, Work, is_tf32_kernel};
 
 pub use verdict::{NotJudged, Verdict};
 
@@ -178,7 +179,10 @@ impl Judge {
         let per_call = ops.map(OpSide::ns_per_call);
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
             .then(|| per_call.target / per_call.reference);
-        let works = sides.zip(ops).map(|(side, op)| works(&side, op));
+        let mut works = sides.zip(ops).map(|(side, op)| works(&side, op));
+        if self.could_run_in_tf32(sides, ops) {
+            works.target.iter_mut().for_each(|(work, _)| in_tf32(work));
+        }
         let sizes_ratio = match sizes {
             Sizes::Other => sizes_ratio(&works),
             Sizes::Same | Sizes::Least => Some(1.0),
@@ -289,6 +293,21 @@ impl Judge {
             is_more_than_twice: !is_small
                 && actual.is_some_and(|ratio| ratio > self.thresholds.compare_twice_ratio),
         }
+    }
+
+    /// Whether the reference computes in TF32, a mode of FP32 that software chooses, and the target's library has it.
+    fn could_run_in_tf32(&self, sides: Pair<Side>, ops: Pair<&OpSide>) -> bool {
+        let Some(gpu) = self.gpus.target.as_deref() else {
+            return false;
+        };
+        let first = ops.target.operations.first();
+        let operation = first.and_then(|at| sides.target.profile.operations().get(*at));
+        let is_convolution = operation.is_some_and(|one| one.family == Family::Convolution);
+        let mut kernels = ops.reference.kernels.iter();
+        gpu.matrix_rate(Precision::Tf32, self.basis).is_some()
+            // AMD's convolutions do not have it.
+            && !(is_convolution && gpu.vendor == Some(Vendor::Amd))
+            && kernels.any(|kernel| is_tf32_kernel(&kernel.name))
     }
 
     /// For both sides, the work of the side with the lower roofline time, and how often it does it; or that of the only
@@ -406,6 +425,15 @@ fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
         Some((work, side.profile.operations().get(*at)?.n_calls()))
     });
     works.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// Moves FP32 on matrix units to TF32.
+fn in_tf32(work: &mut Work) {
+    if let Some(spec) = &mut work.compute
+        && (spec.unit, spec.precision) == (Unit::Matrix, Precision::Fp32)
+    {
+        spec.precision = Precision::Tf32;
+    }
 }
 
 fn n_calls(works: &[(Work, u64)]) -> u64 {

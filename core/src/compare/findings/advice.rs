@@ -10,7 +10,7 @@ use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::{Words, fill};
-use crate::hardware::Precision;
+use crate::hardware::{Precision, Vendor};
 use crate::names::{Family, family_of_kernel};
 use crate::perf::is_tf32_kernel;
 use crate::profile::copies::may_be_pageable;
@@ -100,7 +100,7 @@ pub(crate) const CAUSES: &[Advice] = &[
     Advice {
         when: "it is a GEMM that only the reference computes in TF32",
         applies: |comparison, op| op.family == Family::Gemm && lacks_tf32(comparison, op),
-        model: "Allow TF32 as on the reference, where the accuracy suffices: `torch.set_float32_matmul_precision(\"high\")`.",
+        model: "Allow TF32 as on the reference, where the accuracy suffices: `torch.set_float32_matmul_precision(\"high\")`{environment}.",
         kernel: LACKS_TF32,
     },
     Advice {
@@ -240,6 +240,13 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
         ("reference_name", words::quoted(name)),
         ("backend", backend(name)),
         (
+            "environment",
+            match is_on_amd(comparison) {
+                true => ", with `HIPBLASLT_ALLOW_TF32=1` in the environment".to_owned(),
+                false => String::new(),
+            },
+        ),
+        (
             "reference_shapes",
             op.reference_shapes.clone().unwrap_or_default(),
         ),
@@ -335,7 +342,14 @@ pub(super) fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
         let basis = comparison.basis;
         gpu.matrix_rate(Precision::Tf32, basis).is_some()
     });
-    op.types.is_none() && runs_tf32.reference && !runs_tf32.target && has_units
+    // AMD's convolutions have no TF32, whatever the units can do.
+    let can_use = op.family != Family::Convolution || !is_on_amd(comparison);
+    op.types.is_none() && runs_tf32.reference && !runs_tf32.target && has_units && can_use
+}
+
+fn is_on_amd(comparison: &Comparison) -> bool {
+    let target = comparison.sides.target.gpu.as_deref();
+    target.is_some_and(|gpu| gpu.vendor == Some(Vendor::Amd))
 }
 
 /// How to make PyTorch call a particular attention operator.

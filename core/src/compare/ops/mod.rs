@@ -151,9 +151,10 @@ impl MatchedOp {
                 true => "explained by its sizes",
                 false => "explained by sizes and hardware",
             },
-            Verdict::ExplainedByHardware if is_same_gpu && self.types.is_some() => {
-                "explained by its type"
-            }
+            Verdict::ExplainedByHardware if self.types.is_some() => match is_same_gpu {
+                true => "explained by its type",
+                false => "explained by type and hardware",
+            },
             verdict => verdict.label_on(is_same_gpu),
         }
     }

@@ -177,6 +177,12 @@ fn a_product_in_another_type_is_the_same_product() {
     let expected = op.judgement.expected.unwrap_or_default();
     assert!((expected - 0.5).abs() < 0.001, "{expected}");
     assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
+    assert_eq!(op.verdict_label(), "explained by its type");
+    let elsewhere = testing::compared(&bf16, &fp8, Some(("H100", "H200")));
+    assert_eq!(
+        only(&elsewhere.operations).verdict_label(),
+        "explained by type and hardware"
+    );
     let wider = testing::compared(&fp8, &bf16, H100);
     let gap = &wider.gaps.ranked[0];
     assert_eq!(

@@ -10,7 +10,8 @@ use super::unfused::Unfused;
 use crate::assess::waterfall::Cause;
 use crate::findings::compute::{impact_of_steps, won_by_16_bit};
 use crate::findings::narrower::{
-    has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
+    are_flash_kernels_experimental, has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit,
+    width,
 };
 use crate::findings::prelude::*;
 use crate::hardware::{GpuSpec, Vendor};
@@ -293,6 +294,7 @@ fn has_other_flash_library(input: &Input, observed: &Observed) -> bool {
         .short_name(input.profile)
         .starts_with("aten::");
     is_amd
+        && !are_flash_kernels_experimental(input)
         && is_of_framework
         && observed
             .kernels

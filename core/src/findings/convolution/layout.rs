@@ -6,6 +6,7 @@ use super::{Observed, is_layout_change};
 use crate::base::sort::Gather;
 use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
+use crate::hardware::Vendor;
 use crate::names::Family;
 use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
@@ -116,7 +117,7 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
         vec![
             ("time", time_and_share(observed.all_ns(), group.input)),
             ("share", format::percent(share)),
-            ("advice", advice(observed)),
+            ("advice", advice(group.input, observed)),
             ("level", level.to_owned()),
             ("least", format::percent(least)),
             ("inside", format::time_ns(observed.inside_ns)),
@@ -129,7 +130,7 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
     ..Rule::BASE
 }];
 
-fn advice(layouts: &Layouts) -> String {
+fn advice(input: &Input, layouts: &Layouts) -> String {
     let changed = layouts.changed();
     let mut shaped = changed.iter().copied().chain(layouts.convolutions);
     let n_dims = shaped.find_map(|one| Some(one.shape.as_ref()?.n_dims()));
@@ -143,8 +144,20 @@ fn advice(layouts: &Layouts) -> String {
             "inputs are channels-last already: check that weights and the operations between convolutions keep that layout, and whether these kernels want the other one".to_owned()
         }
         Some(format) => format!(
-            "use `model.to(memory_format={format})`, and the same for inputs, so that tensors have the layout that the kernels want"
+            "use `model.to(memory_format={format})`, and the same for inputs{}, so that tensors have the layout that the kernels want",
+            channels_last_switch(input)
         ),
+    }
+}
+
+/// What the channels-last format needs besides, in parentheses: AMD's library of versions before 7 gets it only if asked.
+pub(super) fn channels_last_switch(input: &Input) -> &'static str {
+    let vendor = input.gpu().and_then(|gpu| gpu.vendor);
+    match vendor {
+        Some(Vendor::Amd) => {
+            " (before ROCm 7 with `PYTORCH_MIOPEN_SUGGEST_NHWC=1` in the environment)"
+        }
+        _ => "",
     }
 }
 

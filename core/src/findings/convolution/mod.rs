@@ -9,9 +9,10 @@ mod layout;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use super::assessment::{Assessment, Band};
-use super::compute::is_wide;
+use super::compute::{impact_of_steps, is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::compute::cause_of;
@@ -40,6 +41,8 @@ struct Observed<'a> {
     patches_ns: i64,
     /// The time of all other kernels beside the one that computes: bias, activation, casts, fills.
     others_ns: i64,
+    /// Whether most of that time converts to another type.
+    converts: bool,
     /// A kernel whose name identifies a slow fallback.
     fallback: Option<&'a str>,
     /// Why its efficiency is low, if it is.
@@ -85,7 +88,11 @@ impl<'a> Observed<'a> {
             is_wide: work.and_then(|work| work.compute).is_some_and(is_wide),
             is_low,
             layout: (counts.into_iter().fold(0, u64::saturating_add), layout_ns),
-            others_ns: others_ns(input, row),
+            others_ns: others_ns(input, row, |_| true),
+            converts: {
+                let is_cast = |kind| kind == HelperKind::Cast;
+                others_ns(input, row, is_cast) > others_ns(input, row, |_| true) / 2
+            },
             patches_ns: sum(kernels
                 .clone()
                 .filter(|(name, _)| {
@@ -110,6 +117,30 @@ impl<'a> Observed<'a> {
     fn is_on_vector_units(&self) -> bool {
         let waterfall = self.waterfall.as_ref();
         waterfall.is_some_and(|waterfall| waterfall.step(Cause::SlowerUnit).is_some())
+    }
+
+    /// Whether it is in FP32 or wider, and 16-bit matrix units save more than removing its main cause, and more than the
+    /// usual efficiency would. Far below the roofline of its type, something else makes it slow.
+    fn saves_most_in_16_bits(&self, input: &Input) -> bool {
+        /// Of the lower end of what is usual.
+        const FAR: f64 = 0.5;
+        let won_ns = won_by_16_bit(input, self.row).filter(|ns| self.is_wide && *ns > 0);
+        let Some(won_ns) = won_ns else {
+            return false;
+        };
+        let usual = self.kind.map(band);
+        let percent = self.row.efficiency_percent;
+        let is_far = usual
+            .zip(percent)
+            .is_none_or(|(Band(low, _), percent)| percent < low * FAR);
+        let of_cause = || {
+            let waterfall = Waterfall::of(input, self.row.operation)?;
+            impact_of_steps(&waterfall, &[self.cause?])
+        };
+        let of_usual = || self.impact(input).filter(|_| self.is_low);
+        let mut others = [of_cause(), of_usual()].into_iter().flatten();
+        self.is_on_vector_units()
+            || (!is_far || !self.is_low) && others.all(|other| other.high_ns < won_ns)
     }
 
     /// Whether its longest kernel computes the gradient of the filter.
@@ -170,8 +201,8 @@ impl<'a> Observed<'a> {
     }
 }
 
-/// The time of helper kernels other than layout changes and copies of patches.
-fn others_ns(input: &Input, row: &Row) -> i64 {
+/// The time of helper kernels of some kinds, other than layout changes and copies of patches.
+fn others_ns(input: &Input, row: &Row, is: impl Fn(HelperKind) -> bool) -> i64 {
     use HelperKind::{LayoutChange, Patches};
     let measured = MeasuredOperations::of(input.profile);
     let helpers = measured
@@ -179,7 +210,7 @@ fn others_ns(input: &Input, row: &Row) -> i64 {
         .map_or(&[][..], |measured| &measured.helpers);
     let others = helpers
         .iter()
-        .filter(|helper| !matches!(helper.kind, LayoutChange | Patches));
+        .filter(|helper| !matches!(helper.kind, LayoutChange | Patches) && is(helper.kind));
     sum(others.map(|helper| helper.ns))
 }
 

@@ -1,13 +1,17 @@
 //! The rules for convolutions.
 
+use super::layout::channels_last_switch;
+use super::words::{
+    details, on_units, padded, patches_or, search_and_keep, shapes, short_kernel, special, usual,
+    wanted_format,
+};
 use super::{Observed, band, gate};
-use crate::assess::waterfall::{Cause, Detail};
+use crate::assess::waterfall::Cause;
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::prelude::*;
 use crate::findings::{run_time, slow_calls};
-use crate::names::convolution::is_layout_change;
-use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;
@@ -19,7 +23,8 @@ impl Subject for Observed<'static> {
         let count =
             |of: fn(&ConvolutionShape) -> u64, noun| format::counted(first.map_or(0, of), noun);
         let format = wanted_format(group).map_or(String::new(), |format| {
-            format!("try `{format}`, which helps most of these kernels; ")
+            let switch = channels_last_switch(group.input);
+            format!("try `{format}`{switch}, which helps most of these kernels; ")
         });
         vec![
             ("usual", usual(group)),
@@ -94,6 +99,20 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "helper_kernels",
+        when: "most of its gap is kernels beside the one that computes, mostly type conversions",
+        applies: |_, observed| {
+            observed.cause == Some(Cause::Helpers)
+                && observed.is_mostly_beside()
+                && observed.converts
+        },
+        title: "Type conversions beside convolutions",
+        model: "let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`): this one computes in a wider type than its tensors have, and converts them.",
+        kernel: "a convolution that converts as it reads its operands and writes its result makes these kernels unnecessary.",
+        saves: Saves::Measured(|_, observed| observed.others_ns),
+        ..BASE
+    },
+    Rule {
+        key: "helper_kernels",
         when: "most of its gap is kernels beside the one that computes, such as an addition of the bias",
         applies: |_, observed| {
             observed.cause == Some(Cause::Helpers) && observed.is_mostly_beside()
@@ -127,14 +146,17 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "partly_filled_gpu",
         when: "most of its gap is that its workgroups do not fill the compute units",
-        applies: |_, observed| observed.cause == Some(Cause::WaveQuantization),
+        applies: |input, observed| {
+            observed.cause == Some(Cause::WaveQuantization)
+                && !observed.saves_most_in_16_bits(input)
+        },
         title: "{transposed}{workgroups}",
         issue: "{figures}{usual}{special}.",
         model: "{filter?let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`): the gradient of a filter is as small as the filter, whatever the batch, so only a split of its sums fills the GPU|larger batches give the GPU more to do at once}.",
         kernel: "smaller tiles, or a split over {filter?images and positions|channels}, use more of the compute units.",
         words: |group| {
             vec![
-                ("workgroups", on_units(group.first())),
+                ("workgroups", on_units(group.input, group.first())),
                 holds("filter", group.first().is_of_filter(group.input)),
             ]
         },
@@ -144,11 +166,12 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "padded",
         when: "most of its gap is padding: tiles beyond the result, channels that the kernel cannot cut",
-        applies: |_, observed| {
-            matches!(
+        applies: |input, observed| {
+            let is_padded = matches!(
                 observed.cause,
                 Some(Cause::TilePadding | Cause::PaddedDimension)
-            )
+            );
+            is_padded && !observed.saves_most_in_16_bits(input)
         },
         title: "{transposed}{padded}",
         issue: "{figures}{usual}{special}.",
@@ -167,7 +190,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 }
             };
             let mut words = patches_or(group, otherwise);
-            words.push(("padded", padded(group.first())));
+            words.push(("padded", padded(group.input, group.first())));
             words
         },
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
@@ -290,13 +313,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "wide_precision",
-        when: "it computes in FP32 or wider at a usual efficiency, and would be faster on 16-bit matrix units",
-        applies: |input, observed| {
-            // If it is far below the roofline of its type, something else makes it slow.
-            observed.is_wide
-                && (!observed.is_low || observed.is_on_vector_units())
-                && won_by_16_bit(input, observed.row).is_some_and(|ns| ns > 0)
-        },
+        when: "it computes in FP32 or wider, and 16-bit matrix units save more than its usual efficiency would",
+        applies: |input, observed| observed.saves_most_in_16_bits(input),
         title: "Convolutions in {width}",
         issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
         model: "{instead}.",
@@ -339,151 +357,3 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..BASE
     },
 ];
-
-/// "; it is depthwise 7×7", if its shape is more than a kernel size.
-fn special(shape: &ConvolutionShape) -> String {
-    match shape.text() {
-        plain if plain == shape.kernel_text() => String::new(),
-        text => format!("; it is {text}"),
-    }
-}
-
-/// "C_in = 3 computed as 4", or "392×48 results in 128×128 tiles": the larger padding of the longest row.
-fn padded(observed: &Observed) -> String {
-    let waterfall = observed.waterfall.as_ref();
-    let steps = waterfall.iter().flat_map(|waterfall| &waterfall.steps);
-    let padding =
-        steps.filter(|step| matches!(step.cause, Cause::TilePadding | Cause::PaddedDimension));
-    match padding.max_by_key(|step| step.ns).map(|step| step.detail) {
-        Some(Detail::Tile {
-            result: (m, n),
-            tile: (first, second),
-        }) => {
-            format!("{m}×{n} results in {first}×{second} tiles")
-        }
-        Some(Detail::Padded {
-            dimension,
-            size,
-            padded,
-        }) => {
-            format!("{dimension} = {size} computed as {padded}")
-        }
-        _ => "convolutions computed with padding".to_owned(),
-    }
-}
-
-/// "8 tiles on 304 compute units", for the longest row.
-fn on_units(observed: &Observed) -> String {
-    let waterfall = observed.waterfall.as_ref();
-    let step = waterfall.and_then(|all| all.step(Cause::WaveQuantization));
-    match step.map(|step| step.detail) {
-        Some(Detail::Waves {
-            workgroups, units, ..
-        }) => {
-            let workgroups = format::counted(workgroups, "workgroup");
-            format!("{workgroups} on {units} compute units")
-        }
-        _ => "partly filled waves".to_owned(),
-    }
-}
-
-fn short_kernel(name: &str) -> String {
-    format::middle_ellipsis(&format::kernel_name(name), 80)
-}
-
-/// The word "advice": what to do, depending on whether the longest row cuts images into patches.
-fn patches_or(group: &Group<Observed<'static>>, otherwise: &str) -> Words {
-    let is_patches = group.first().has(ConvolutionShape::is_patches);
-    let gemm = "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)";
-    vec![either("advice", is_patches, gemm, otherwise)]
-}
-
-/// "let the DNN library try its algorithms for these shapes (…); keep channels multiples of 8 and tensors
-/// in `torch.channels_last`".
-fn search_and_keep(group: &Group<Observed<'static>>) -> String {
-    let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
-    let odd = group.any(|observed| observed.has(is_odd));
-    let multiple = odd.then(|| "channels multiples of 8".to_owned());
-    let format = wanted_format(group).map(|format| format!("tensors in `{format}`"));
-    let kept: Vec<String> = [multiple, format].into_iter().flatten().collect();
-    let search = "let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`)";
-    let mut means = vec![search.to_owned()];
-    if !kept.is_empty() {
-        means.push(format!("keep {}", kept.join(" and ")));
-    }
-    if group.first().is_wide {
-        means.push(instead_of_32_bits(group.input, &group.rows));
-    }
-    means.join("; ")
-}
-
-fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
-    let channels = [shape.channels(), shape.out_channels()];
-    channels.into_iter().find(|channels| channels % 8 != 0)
-}
-
-/// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7".
-fn usual(group: &Group<Observed<'static>>) -> String {
-    let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
-    for observed in &group.observed {
-        let (Some(kind), Some(shape)) = (observed.kind, &observed.shape) else {
-            continue;
-        };
-        if !kinds.iter().any(|(known, _)| *known == kind) {
-            let band = band(kind).text();
-            let is_usual = if kinds.is_empty() { " is usual" } else { "" };
-            let label = match kind {
-                ConvolutionKind::Depthwise => "depthwise convolutions".to_owned(),
-                _ => format!("kernel size {}", shape.kernel_text()),
-            };
-            kinds.push((kind, format!("{band}{is_usual} for {label}")));
-        }
-    }
-    let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
-    match texts.is_empty() {
-        true => String::new(),
-        false => format!(", where {}", format::listed(&texts)),
-    }
-}
-
-/// The channels-last memory format for the first convolution known to be channels-first.
-fn wanted_format(group: &Group<Observed<'static>>) -> Option<&'static str> {
-    let shapes = group
-        .observed
-        .iter()
-        .filter_map(|observed| observed.shape.as_ref());
-    let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));
-    apart.find_map(|shape| channels_last(shape.n_dims()))
-}
-
-fn details(input: &Input, observed: &Observed) -> impl Iterator<Item = String> {
-    let mut kernels = observed.operation.kernel_names(input.profile).into_iter();
-    let longest = kernels
-        .find(|name| !is_layout_change(name))
-        .map(short_kernel);
-    let (changes, layout) = (observed.layout.1 > 0, format::time_ns(observed.layout.1));
-    let odd = observed.shape.as_ref().and_then(odd_channels);
-    let sentences = [
-        longest.map(|name| format!("Its longest kernel is `{name}`.")),
-        changes.then(|| format!("Of its time, {layout} is in kernels that change the layout.")),
-        observed.has(ConvolutionShape::is_patches).then(|| "Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned()),
-        odd.filter(|_| !observed.is_wide).map(|odd| format!("{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units.")),
-    ];
-    sentences.into_iter().flatten()
-}
-
-fn shapes(group: &Group<Observed<'static>>) -> Table {
-    const MAX_ROWS: usize = 10;
-    let sizes = |observed: &Observed| observed.shape.as_ref().map(ConvolutionShape::sizes);
-    #[rustfmt::skip]
-    let columns: &[CellColumn<&Observed>] = &[
-        ("shape", "Input and filter", &|observed| sizes(observed).map_or(Value::Empty, Value::Text)),
-        ("kind", "Kind", &|observed| Value::Text(observed.class())),
-        ("calls", "Calls", &|observed| Value::Count(observed.row.n_calls)),
-        ("time", "Time", &|observed| Value::Ns(observed.row.time_ns)),
-        ("efficiency", "% roofline", &|observed| Value::percent(observed.row.efficiency_percent)),
-        ("layout", "Layout changes", &|observed| Value::Ns(observed.layout.1)),
-    ];
-    let longest = group.observed.iter().copied().take(MAX_ROWS);
-    Table::of("shapes", "Shapes", longest, columns)
-}

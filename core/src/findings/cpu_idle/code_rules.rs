@@ -110,7 +110,7 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         applies: |_, observed| observed.is(Allocation),
         title: "{part} of idle time: {what}",
         issue: "GPU memory, or pinned host memory, is allocated or freed in {place}{by}: the GPU is idle for {time}.",
-        model: "allocate once and keep it: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`); what happens only in the first steps does not recur in a long run.",
+        model: "allocate once and keep it: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds (`PYTORCH_ALLOC_CONF=expandable_segments:True` where the platform supports it); what happens only in the first steps does not recur in a long run.",
         ..CODE
     },
     Rule {

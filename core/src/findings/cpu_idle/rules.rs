@@ -5,6 +5,7 @@ use super::reasoning::reasoning;
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::prelude::*;
+use crate::hardware::Vendor;
 use crate::names::batch::Engine;
 use crate::profile::Profile;
 use crate::profile::launch_calls::LaunchCalls;
@@ -37,11 +38,13 @@ impl Subject for Observed<'static> {
     fn words(group: &Group<Self>) -> Words {
         let observed = group.first();
         let optimizer = observed.optimizer(group.input).to_owned();
+        let vendor = group.input.gpu().and_then(|gpu| gpu.vendor);
         vec![
             ("time", observed.time()),
             ("optimizer", optimizer),
             holds("streams", has_streams(group.input.profile)),
             holds("pageable", observed.idle.has_pageable),
+            holds("cuda", vendor.is_none_or(|vendor| vendor == Vendor::Nvidia)),
             holds(
                 "short",
                 observed.idle.kernels.short_percent() >= MANY_SHORT_PERCENT,
@@ -222,7 +225,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         title: "Cold start: warm up, then record again",
         issue: "Kernels are loaded, code is compiled, a graph is captured, or something else runs for the first time: the GPU is idle for {time}.",
         model: "run some steps before recording (the profiler's `schedule(wait=1, warmup=3, active=3, repeat=1)`) and before measuring, then record again; keep shapes the same from step to step. What happens only in the first steps does not recur in a long run.",
-        kernel: "load or build kernels ahead of time (`CUDA_MODULE_LOADING=EAGER`, a cache of compiled kernels).",
+        kernel: "load or build kernels ahead of time ({cuda?`CUDA_MODULE_LOADING=EAGER`, |}a cache of compiled kernels).",
         notes: &["It is counted as idle time, and in no saving."],
         saves: Saves::Nothing,
         ..CAUSE
@@ -313,7 +316,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
 ];
 
-const OVERLAP: &str = "let a kernel start while the one before it ends (programmatic dependent launch), or do the work of several in one.";
+const OVERLAP: &str = "do the work of several kernels in one, or let a kernel start while the one before it ends, where the GPU supports that (programmatic dependent launch).";
 
 const MAY_BE_BUSY: &str =
     "A trace cannot tell whether the GPU was idle: the time counts as idle, and in no saving.";

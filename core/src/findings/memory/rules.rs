@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         applies: |_, issue| issue.kind == Kind::Driver,
         title: "Memory allocation by the driver{steps? in steady steps|}",
         issue: "{steps?Steps after the first spend|The recording spends} {time} ({share} of the run) in {taken} and {given} by the driver{idle?, in {idle} of which the GPU is idle|}{retries?; {retries} failed, and were tried again after cached memory was released|}.",
-        model: "let the allocator keep what it has: no `torch.cuda.empty_cache()` in the loop, a warm-up with the largest shapes, shapes of few sizes, and `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`{retries?; a lower peak keeps allocations from failing|}.",
+        model: "let the allocator keep what it has: no `torch.cuda.empty_cache()` in the loop, a warm-up with the largest shapes, shapes of few sizes, and `PYTORCH_ALLOC_CONF=expandable_segments:True` where the platform supports it{retries?; a lower peak keeps allocations from failing|}.",
         notes: &[
             "{grown?The allocator took {grown} from the driver in that time.|}",
             "{flushed?It gave {flushed} back.|}",
@@ -49,7 +49,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         applies: |_, issue| issue.kind == Kind::Unused,
         title: "Reserved memory not in use",
         issue: "At the peak of {peak} on {device} the allocator holds {reserved}: {size} ({percent}) are not in use.",
-        model: "set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, which reduces fragmentation; use few different shapes (pad, bucket).",
+        model: "set `PYTORCH_ALLOC_CONF=expandable_segments:True`, which reduces fragmentation where the platform supports it; use few different shapes (pad, bucket).",
         notes: &[
             OTHERS,
             "Gaps between blocks are one reason, a higher peak before the recording is another: the trace does not tell them apart. After a higher peak, `torch.cuda.empty_cache()` once gives the memory back to others.",

@@ -6,6 +6,7 @@ use crate::assess::Thresholds;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::narrower::is_wide;
 use crate::findings::{Impact, Input, Severity};
+use crate::hardware::{GpuSpec, Links};
 use crate::perf::Unit;
 use crate::profile::Profile;
 use crate::profile::collectives::{
@@ -78,8 +79,8 @@ pub(crate) struct Facts {
     pub(super) is_narrow: bool,
     /// Number of GPUs that fast links join; `None` if the trace lists a single GPU, which may be the only visible one.
     pub(super) n_linked: Option<u64>,
-    /// What the links of the GPU to others carry in each direction, from its hardware profile.
-    pub(super) link_gbps: Option<f64>,
+    /// The links of the GPU to others, from its hardware profile.
+    pub(super) links: Option<Links>,
     pub(crate) thresholds: Thresholds,
     /// One for each direction that occurs.
     pub(crate) assessed: Vec<CopyAssessment>,
@@ -94,8 +95,6 @@ impl Facts {
         let moved = Moved::of(input.profile);
         let moved = Option::as_ref(&moved)?;
         let own = &moved.spans;
-        // The value in the hardware profile is the sum of both directions.
-        let link_gbps = input.gpu().and_then(|gpu| gpu.link_gbps);
         let mut facts = Facts {
             copies: Arc::clone(&moved.copies),
             collectives: Arc::clone(&moved.collectives),
@@ -111,7 +110,7 @@ impl Facts {
             is_training: input.profile.is_training(),
             is_narrow: moved.is_narrow,
             n_linked: linked_gpus(&input.profile.trace),
-            link_gbps: link_gbps.map(|gbps| gbps / 2.0),
+            links: input.gpu().and_then(GpuSpec::links),
             thresholds: input.options.thresholds,
             assessed: Vec::new(),
         };

@@ -80,19 +80,41 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     })
 }
 
-/// The average speed of collectives within a host, in GB/s and in percent of what the links carry in each direction; and
-/// how long the messages would take at the latter.
-fn on_bus(facts: &Facts) -> Option<(f64, f64, i64)> {
-    let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
+/// How collectives within a host use the links.
+struct OnBus {
+    /// Their average speed in GB/s.
+    gbps: f64,
+    /// What the links between their ranks carry in each direction, in GB/s.
+    link_gbps: f64,
+    /// Whether those are all links of the GPU.
+    are_all: bool,
+    /// The former in percent of the latter.
+    percent: f64,
+    /// How long the messages would take at the latter.
+    at_link_ns: i64,
+}
+
+fn on_bus(facts: &Facts) -> Option<OnBus> {
+    let links = facts.links?;
     let (bytes, ns) = facts.collectives.on_bus(false)?;
-    let gbps = bytes / ns as f64;
-    let at_link_ns = facts.of_one_gpu((bytes / link_gbps).round() as i64);
-    Some((gbps, gbps * 100.0 / link_gbps, at_link_ns))
+    let groups = facts.collectives.groups.iter();
+    let at_link = groups
+        .filter(|group| !group.key.spans_hosts)
+        .filter_map(|group| Some(group.bus_bytes()? / links.gbps_among(group.key.group_size)));
+    let at_link_ns: f64 = at_link.sum();
+    Some(OnBus {
+        gbps: bytes / ns as f64,
+        link_gbps: bytes / at_link_ns,
+        are_all: bytes / at_link_ns >= 0.99 * links.gbps(),
+        percent: at_link_ns * 100.0 / ns as f64,
+        at_link_ns: facts.of_one_gpu(at_link_ns.round() as i64),
+    })
+    .filter(|_| at_link_ns > 0.0)
 }
 
 /// The bus bandwidth, at the end of a sentence.
 pub(super) fn bus_clause(facts: &Facts) -> String {
-    let (Some((gbps, percent, _)), Some(link_gbps)) = (on_bus(facts), facts.link_gbps) else {
+    let Some(on_bus) = on_bus(facts) else {
         let across = facts.collectives.on_bus(true);
         return across.map_or(String::new(), |(bytes, ns)| {
             let gbps = format::bandwidth_gbps(bytes / ns as f64);
@@ -100,10 +122,14 @@ pub(super) fn bus_clause(facts: &Facts) -> String {
         });
     };
     format!(
-        "; its bus bandwidth averages {}, {} of the {} that the links carry each way",
-        format::bandwidth_gbps(gbps),
-        format::percent(percent),
-        format::bandwidth_gbps(link_gbps)
+        "; its bus bandwidth averages {}, {} of the {} that the links{} carry each way",
+        format::bandwidth_gbps(on_bus.gbps),
+        format::percent(on_bus.percent),
+        format::bandwidth_gbps(on_bus.link_gbps),
+        match on_bus.are_all {
+            true => "",
+            false => " between its ranks",
+        }
     )
 }
 
@@ -112,14 +138,14 @@ const LITTLE_PERCENT: f64 = 50.0;
 
 /// Whether the links carry at least half of what they can.
 pub(super) fn is_mostly_transfer(facts: &Facts) -> bool {
-    on_bus(facts).is_some_and(|(_, percent, _)| percent >= LITTLE_PERCENT)
+    on_bus(facts).is_some_and(|on_bus| on_bus.percent >= LITTLE_PERCENT)
 }
 
 /// What a low utilization of the links means; `None` if it is high.
 fn little_use(facts: &Facts) -> Option<String> {
     /// Messages from this size on reach the bandwidth of the links.
     const LARGE_BYTES: f64 = 16e6;
-    let (.., at_link_ns) = on_bus(facts).filter(|(_, percent, _)| *percent < LITTLE_PERCENT)?;
+    let OnBus { at_link_ns, .. } = on_bus(facts).filter(|it| it.percent < LITTLE_PERCENT)?;
     let mut kinds = facts.collectives.kinds.iter();
     let is_large = |bytes: f64| bytes >= LARGE_BYTES;
     let are_all_large = kinds.all(|kind| kind.message_bytes.is_some_and(is_large));

@@ -64,7 +64,8 @@ fn most(facts: &Facts, is_it: fn(&Facts, &Collectives) -> bool) -> Option<Vec<&C
 /// The bandwidth that larger messages of the same ranks would reach, in GB/s: that of the links within a host,
 /// otherwise the highest of the trace.
 fn reachable_gbps(facts: &Facts, of: &Collectives) -> Option<f64> {
-    let link = facts.link_gbps.filter(|_| !of.key.spans_hosts);
+    let links = facts.links.filter(|_| !of.key.spans_hosts);
+    let link = links.map(|links| links.gbps_among(of.key.group_size));
     let alike = |group: &&Collectives| {
         let (one, other) = (&group.key, &of.key);
         one.spans_hosts == other.spans_hosts && one.group_size == other.group_size

@@ -18,6 +18,26 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             .source(Printed, "NVIDIA V100 datasheet")
             .matrix_peaks("fp16 125")
             .vector_peaks("fp64 7.8, fp32 15.7"),
+        gpu(
+            "V100-16GB-PCIe",
+            "NVIDIA V100 PCIe 16 GB",
+            &["V100 PCIE 16GB"],
+        )
+        .chip(80, (7, 0))
+        .memory(16.0, 900.0, Some(32.0))
+        .source(Printed, "NVIDIA V100 datasheet")
+        .matrix_peaks("fp16 112")
+        .vector_peaks("fp64 7, fp32 14"),
+        gpu(
+            "V100-32GB-PCIe",
+            "NVIDIA V100 PCIe 32 GB",
+            &["V100 PCIE 32GB"],
+        )
+        .chip(80, (7, 0))
+        .memory(32.0, 900.0, Some(32.0))
+        .source(Printed, "NVIDIA V100 datasheet")
+        .matrix_peaks("fp16 112")
+        .vector_peaks("fp64 7, fp32 14"),
         gpu("T4", "NVIDIA T4", &["T4"])
             .chip(40, (7, 5))
             .memory(16.0, 320.0, Some(32.0))
@@ -30,6 +50,12 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             .source(Printed, "NVIDIA A10 datasheet")
             .matrix_peaks("tf32 62.5, fp16 125, bf16 125, int8 250")
             .vector_peaks("fp64 0.98, fp32 31.2"),
+        gpu("A10G", "NVIDIA A10G", &["A10G"])
+            .chip(80, (8, 6))
+            .memory(24.0, 600.0, Some(64.0))
+            .source(Printed, "NVIDIA A10G datasheet")
+            .matrix_peaks("tf32 35, fp16 70, bf16 70, int8 140")
+            .vector_peaks("fp32 35"),
         gpu("A30", "NVIDIA A30", &["A30"])
             .chip(56, (8, 0))
             .memory(24.0, 933.0, Some(200.0))
@@ -72,12 +98,24 @@ pub(super) fn rows() -> Vec<GpuSpec> {
         .source(Printed, A100)
         .matrix_peaks(A100_MATRIX)
         .vector_peaks(A100_VECTOR),
+        gpu("A800", "NVIDIA A800 SXM 80 GB", &["A800 SXM4 80GB"])
+            .chip(108, (8, 0))
+            .memory(80.0, 2039.0, Some(400.0))
+            .source(Derived, "NVIDIA A100 datasheet, with the links of an A800")
+            .matrix_peaks(A100_MATRIX)
+            .vector_peaks(A100_VECTOR),
         gpu("L4", "NVIDIA L4", &["L4"])
             .chip(58, (8, 9))
             .memory(24.0, 300.0, Some(64.0))
             .source(Printed, "NVIDIA L4 datasheet")
             .matrix_peaks("tf32 60, fp16 121, bf16 121, fp8 242.5, int8 242.5")
             .vector_peaks("fp64 0.47, fp32 30.3"),
+        gpu("L20", "NVIDIA L20", &["L20"])
+            .chip(92, (8, 9))
+            .memory(48.0, 864.0, Some(64.0))
+            .source(Derived, "NVIDIA L20 datasheet, as distributors print it")
+            .matrix_peaks("tf32 59.8, fp16 119.5, bf16 119.5, fp8 239, int8 239")
+            .vector_peaks("fp32 59.8"),
         gpu("L40S", "NVIDIA L40S", &["L40S"])
             .chip(142, (8, 9))
             .memory(48.0, 864.0, Some(64.0))
@@ -122,6 +160,15 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             .source(Printed, H200)
             .matrix_peaks(HOPPER_SXM_MATRIX)
             .vector_peaks(HOPPER_SXM_VECTOR),
+        gpu("H800", "NVIDIA H800 SXM", &["H800"])
+            .chip(132, (9, 0))
+            .memory(80.0, 3350.0, Some(400.0))
+            .source(
+                Derived,
+                "NVIDIA H100 datasheet, with the links and FP64 of an H800",
+            )
+            .matrix_peaks("fp64 1, tf32 494.7, fp16 989.4, bf16 989.4, fp8 1978.9, int8 1978.9")
+            .vector_peaks("fp64 1, fp32 66.9"),
         gpu("H20", "NVIDIA H20", &["H20"])
             .chip(78, (9, 0))
             .memory(96.0, 4000.0, Some(900.0))

@@ -4,11 +4,8 @@
 //! give the bandwidth of the NICs.
 
 use super::{Path, ranks_of};
-use crate::hardware::{Vendor, find};
+use crate::hardware::find;
 use crate::job::Job;
-
-/// Each AMD GPU of a host has a link to each of seven others; a group uses the links between its ranks.
-const LINKS_OF_AMD: f64 = 7.0;
 
 /// What the user knows of the network.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -36,13 +33,8 @@ pub(super) fn figure_gbps(
     if !gpus.all(|gpu| gpu == Some(first)) {
         return None;
     }
-    let gpu = find(first)?;
-    let used = match gpu.vendor {
-        Some(Vendor::Amd) => ((ranks.len() as f64 - 1.0) / LINKS_OF_AMD).min(1.0),
-        _ => 1.0,
-    };
-    // The value in the table is the sum of both directions.
-    Some(gpu.link_gbps? / 2.0 * used).filter(|gbps| *gbps > 0.0)
+    let links = find(first)?.links()?;
+    Some(links.gbps_among(Some(ranks.len() as f64)))
 }
 
 #[cfg(test)]

@@ -154,6 +154,8 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Starts("kernel_unified_attention"), Triton, "kernel_unified_attention_2d"),
     rule(Starts("fused_moe_kernel"), Triton, "fused_moe_kernel_gptq_awq"),
     rule(Starts("attn_fwd"), Triton, "attn_fwd"),
+    rule(Starts("bwd_kernel_d"), Triton, "bwd_kernel_dk_dv"),
+    rule(Starts("bwd_preprocess"), Triton, "bwd_preprocess"),
     rule(Starts("fused_recurrent_"), Triton, "fused_recurrent_gated_delta_rule_fwd_kernel"),
     rule(Starts("fused_qkvzba_"), Triton, "fused_qkvzba_split_reshape_cat_kernel"),
     rule(Starts("chunk_"), Triton, "chunk_gated_delta_rule_fwd_kernel_h_blockdim64"),

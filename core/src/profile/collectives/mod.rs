@@ -83,7 +83,7 @@ impl Collectives {
     }
 
     /// Bytes that all of them move over the links; `None` if size or ranks are unknown.
-    fn bus_bytes(&self) -> Option<f64> {
+    pub(crate) fn bus_bytes(&self) -> Option<f64> {
         Some(self.message_bytes()? * self.bus_factor()? * self.count as f64)
     }
 

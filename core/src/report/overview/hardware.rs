@@ -53,10 +53,10 @@ impl Hardware {
                 basis(gpu, options.basis, other),
             ),
             None => {
-                let candidates = hardware::candidates(&profile.trace.devices);
+                let devices = &profile.trace.devices;
                 (
                     Vec::new(),
-                    missing(detected, recorded_on.as_deref(), &candidates),
+                    missing(detected, recorded_on.as_deref(), devices),
                 )
             }
         };
@@ -232,8 +232,9 @@ fn cited(source: &str, confidence: Confidence) -> String {
 fn missing(
     detected: Option<&GpuSpec>,
     recorded_on: Option<&str>,
-    candidates: &[&GpuSpec],
+    devices: &[DeviceProperties],
 ) -> String {
+    let candidates = hardware::candidates(devices);
     match recorded_on {
         None if !candidates.is_empty() => {
             let names = candidates.iter().map(|gpu| &*gpu.name);
@@ -245,6 +246,9 @@ fn missing(
         }
         Some(name) => match detected {
             Some(gpu) => format!("The trace was recorded on {}; choose it to compare.", gpu.name),
+            None if let Some((units, all)) = hardware::part_of_a_gpu(devices) => format!(
+                "The trace was recorded on a part of {name}, {units} of {all} compute units, for which there are no figures here; choose a GPU to compare with one."
+            ),
             None => format!(
                 "The trace was recorded on {name}, for which there are no figures here; choose a GPU to compare with one."
             ),
@@ -361,6 +365,11 @@ mod tests {
             hardware(r#"[{"name": "NVIDIA GeForce GTX 970"}]"#, None).basis,
             "The trace was recorded on NVIDIA GeForce GTX 970, for which there are no figures here; \
              choose a GPU to compare with one."
+        );
+        assert_eq!(
+            hardware(r#"[{"name": "AMD Instinct MI300X", "numSms": 38}]"#, None).basis,
+            "The trace was recorded on a part of AMD Instinct MI300X, 38 of 304 compute units, \
+             for which there are no figures here; choose a GPU to compare with one."
         );
         assert_eq!(
             hardware("[]", None).basis,

@@ -76,6 +76,18 @@ fn a_gemm_without_tf32_is_to_use_it_as_the_reference_does() {
         model.starts_with("Use `torch.compile` with `mode="),
         "{model}"
     );
+    // On AMD GPUs TF32 has units, and a rate, of its own, and the library a switch.
+    let xf32 = ["aten::mm", "Cijk_Ailk_Bljk_S_MX_B_MT256x256x32"];
+    let fp32 = ["aten::mm", "Cijk_Ailk_Bljk_S_B_MT256x256x32"];
+    for (of_reference, gpu) in [(xf32, "MI300X"), (tf32, "H100")] {
+        let [reference, target] = [(of_reference, 300), (fp32, 1_000)]
+            .map(|([op, kernel], us)| run([(op, SQUARE, kernel, us)]));
+        let gap = &compared(&reference, &target, Some((gpu, "MI300X")))
+            .gaps
+            .ranked[0];
+        assert_contains(&gap.title, "in full FP32");
+        assert_contains(&gap.model, "HIPBLASLT_ALLOW_TF32=1");
+    }
     let odd = SQUARE.replace("[4096, 4096]]", "[4096, 37]]");
     let [_, model, _] = advised(&odd, tf32, other_tf32);
     assert!(model.starts_with("Batch or pad"), "{model}");

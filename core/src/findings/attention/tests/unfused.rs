@@ -168,9 +168,14 @@ fn the_framework_s_own_unfused_path_is_told_apart() {
             .op("aten::scaled_dot_product_attention", 0..200)
             .op("aten::_scaled_dot_product_attention_math", 0..199)
     });
-    let outcome = parts(around, &calls, true).outcome("sdpa_fwd");
+    let calls = parts(around, &calls, true);
+    let outcome = calls.outcome("sdpa_fwd");
     let finding = unfused(&outcome);
     assert_contains(&finding.model, &["takes its unfused path"]);
+    let switch = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1";
+    assert_contains_none(&finding.model, &[switch]);
+    let radeon = calls.outcome_on("RX-7900-XTX", "sdpa_fwd");
+    assert_contains(&unfused(&radeon).model, &[switch]);
     let rows = finding.tables[0].rows.iter();
     let parts = rows.map(|row| format!("{} {}", row[0].text(), row[1].text()));
     let expected = ["softmax 1", "GEMM 2", "scaling 2", "mask 1", "dropout 1"];

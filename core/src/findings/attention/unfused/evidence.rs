@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Fused, Unfused};
 use crate::findings::compute::priority_by;
+use crate::findings::narrower::are_flash_kernels_experimental;
 use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
@@ -56,6 +57,9 @@ impl Subject for Unfused {
         let advice = match (first.is_backward, is_called) {
             (true, _) => {
                 "fuse the forward pass (`torch.nn.functional.scaled_dot_product_attention`): its backward pass is then one fused kernel, too"
+            }
+            (false, true) if are_flash_kernels_experimental(input) => {
+                "`scaled_dot_product_attention` is called, but takes its unfused path: its fused kernels for this GPU need `TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1` in the environment; check also type, mask, dropout and head dimension against what they accept"
             }
             (false, true) => {
                 "`scaled_dot_product_attention` is called, but takes its unfused path: check type, mask, dropout and head dimension against what the fused kernels accept"

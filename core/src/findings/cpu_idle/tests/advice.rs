@@ -1,6 +1,7 @@
 //! Texts and advice of findings about idle time.
 
 use super::*;
+use crate::testing::options_on;
 
 #[test]
 fn a_thread_that_waited_for_the_gpu() {
@@ -33,9 +34,15 @@ fn a_graph_that_is_launched_late_is_launched_late() {
 #[test]
 fn a_wait_outside_of_operators_is_a_call_of_the_programs() {
     let waited = first(20..100).runtime("cudaDeviceSynchronize", 3, 20..102);
-    let found = main_finding(&second(waited, 130.0, 140..150));
-    let advice = "take `torch.cuda.synchronize()`";
-    assert!(found.model.starts_with(advice));
+    let json = launched(waited, 130.0, 140..150).json();
+    for (vendor, module) in [("", "cuda"), ("Intel(R) Corporation", "xpu")] {
+        let device = format!(r#"{{"deviceProperties": [{{"vendor": "{vendor}"}}], "#);
+        let json = json.replacen('{', &device, 1);
+        let profile = Profile::new(crate::import::import(json.as_bytes()).unwrap());
+        let advice = format!("take `torch.{module}.synchronize()`");
+        let found = main_finding(&profile);
+        assert!(found.model.starts_with(&advice), "{}", found.model);
+    }
 }
 
 #[test]
@@ -124,4 +131,18 @@ fn one_long_gap_is_named_instead_of_a_number_of_gaps() {
     // All kernels run on one stream.
     assert_contains(&queued.model, &["other processes on the GPU"]);
     assert_contains_none(&queued.model, &["other streams"]);
+}
+
+/// Each vendor's runtime has its own switches.
+#[test]
+fn a_cold_start_names_the_switch_of_the_runtime() {
+    let loading = between(|trace| trace.runtime("hipModuleLoadData", 9, 100..700));
+    let kernel = |gpu: &str| {
+        let report = Report::new(&loading, &options_on(gpu));
+        let findings = &report.analyses.outcome("cpu_idle").unwrap().findings;
+        let cold = findings.iter().find(|one| one.pattern == "start_up");
+        cold.unwrap().kernel.clone()
+    };
+    assert_contains(&kernel("H100"), &["CUDA_MODULE_LOADING"]);
+    assert_contains_none(&kernel("MI300X"), &["CUDA"]);
 }

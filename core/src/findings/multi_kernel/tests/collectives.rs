@@ -183,3 +183,19 @@ fn a_group_that_spans_hosts_has_other_links() {
         &["of the 450 GB/s that the links carry"],
     );
 }
+
+/// On AMD GPUs a group of two ranks has one of seven links, on NVIDIA's all of them.
+#[test]
+fn a_group_is_judged_by_the_links_between_its_ranks() {
+    let issue = |gpu: &str| {
+        let profile = messages("BFloat16", 16_000_000, r#""Group size": 2"#, 8, 1_000).profile();
+        let outcome = outcome(&profile, &options_on(gpu));
+        outcome.findings[0].issue.clone()
+    };
+    let of_one = "16.0 GB/s, 25.0 % of the 64.0 GB/s that the links between its ranks carry";
+    assert_contains(&issue("MI300X"), &[of_one]);
+    assert_contains(
+        &issue("H100"),
+        &["16.0 GB/s, 3.6 % of the 450 GB/s that the links carry"],
+    );
+}
