@@ -119,6 +119,11 @@ impl Modelled {
         let found = self.params.iter().find(|(name, _)| *name == wanted)?;
         Some(&found.1)
     }
+
+    /// A size of at least one among them.
+    pub fn size_of(&self, wanted: &str) -> Option<u64> {
+        self.param(wanted)?.size()
+    }
 }
 
 /// Work of an op that TraceLens has no parameters for.

@@ -31,6 +31,7 @@ pub mod estimate;
 pub(crate) mod exposed;
 pub mod gaps;
 pub(crate) mod gemm;
+mod input_rows;
 pub mod kernels;
 pub(crate) mod kv_cache;
 pub mod lanes;

@@ -6,7 +6,6 @@ use super::calls::{Call, Joint, Part};
 use super::table::{Body, Col, columns, float, known, text, us};
 use crate::base::group::grouped;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
 

@@ -390,7 +390,7 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
     around(profile, call).find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
-        let size = |wanted: &str| modelled.param(wanted)?.size();
+        let size = |name| modelled.size_of(name);
         let (m, matrix) = match size("M").zip(size("N")).zip(size("K")) {
             Some(((m, n), k)) => (
                 m,
@@ -433,7 +433,7 @@ fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
     around(profile, call).find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
-        let size = |wanted: &str| modelled.param(wanted)?.size();
+        let size = |name| modelled.size_of(name);
         let is_causal = matches!(modelled.param("causal"), Some(Param::Flag(true)));
         (!is_causal).then_some([size("H_Q")?, size("d_h_qk")?])
     })
