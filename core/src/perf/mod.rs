@@ -15,6 +15,7 @@
 //! Models that TraceLens has as well also give its parameters, with its names and values, because its sheets are
 //! grouped by them. If TraceLens counts wrong, [`Work`] is correct nevertheless, and the parameters stay TraceLens's.
 
+mod arguments;
 mod aten_attention;
 mod attention;
 mod cache;
@@ -26,6 +27,7 @@ pub(crate) mod estimate;
 mod fft;
 mod flash_attention;
 mod gemm;
+mod gemm_sizes;
 mod index;
 mod inference_attention;
 mod input;
@@ -50,7 +52,6 @@ mod rope;
 mod scaled_gemm;
 mod serving_gemm;
 mod shard;
-mod sizes;
 mod softmax;
 mod sort;
 mod ssm;
@@ -60,7 +61,6 @@ mod tf32;
 mod transpose;
 mod triton;
 pub mod user;
-mod value;
 
 #[cfg(test)]
 mod tests;
@@ -75,13 +75,13 @@ pub(crate) use dtype::{
     bytes as element_bytes, is_integer as is_integer_type, matrix as matrix_of,
 };
 pub(crate) use fft::odd_size;
+pub use gemm_sizes::GemmSizes;
 pub(crate) use index::row_bytes_of_whole;
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};
 pub use params::{Param, Params, python_dict};
 pub(crate) use rnn::sequential_steps;
-pub use sizes::ProductSizes;
 pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;
 pub use user::UserModels;
@@ -191,7 +191,7 @@ pub struct PerfModel {
     /// The work of its backward pass, from the arguments of the forward call.
     pub backward: Option<fn(&OpInput) -> Option<Modelled>>,
     /// The sizes of a GEMM without TraceLens's parameters, which would include them.
-    pub product: Option<fn(&OpInput) -> Option<ProductSizes>>,
+    pub gemm_sizes: Option<fn(&OpInput) -> Option<GemmSizes>>,
     /// TraceLens's label of the backward pass.
     pub backward_category: Option<&'static str>,
     /// Whether TraceLens has a model for this op. Only such ops become rows of its sheets.

@@ -7,7 +7,7 @@ use super::scaled::pair_scaled;
 use super::scopes;
 use super::side::op_side;
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_retyped_gemms};
-use super::{Beside, MatchLevel, MatchedOp, Operations, UnmatchedOp};
+use super::{Auxiliary, MatchLevel, MatchedOp, Operations, UnmatchedOp};
 use crate::base::format;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -95,7 +95,7 @@ impl Operations {
                     shapes: shapes_of(side, first),
                     is_recompute: first.key.is_recompute,
                     family: first.family,
-                    beside: beside(side, first),
+                    auxiliary: auxiliary(side, first),
                     side: op_side,
                 })
             });
@@ -223,8 +223,8 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: Ma
     }
 }
 
-/// What an operation does beside others, by its name and its tensors.
-fn beside(side: &Side, operation: &Operation) -> Option<Beside> {
+/// Whether an operation only serves others, by its name and its tensors.
+fn auxiliary(side: &Side, operation: &Operation) -> Option<Auxiliary> {
     let tensors = operation.tensors(side.profile);
     let types = tensors.iter().filter_map(|one| format::dtype(one.dtype));
     let types: Vec<&str> = types.collect();
@@ -233,12 +233,12 @@ fn beside(side: &Side, operation: &Operation) -> Option<Beside> {
     };
     match operation.short_name(side.profile) {
         "aten::copy_" | "aten::_to_copy" => match types[..] {
-            [one, other, ..] if one != other => Some(Beside::Conversion),
-            _ => Some(Beside::Copy),
+            [one, other, ..] if one != other => Some(Auxiliary::Conversion),
+            _ => Some(Auxiliary::Copy),
         },
         "aten::add" | "aten::add_" => {
             let is_row = second.shape.len() == 1 && second.shape.last() == first.shape.last();
-            (is_row && first.shape.len() > 1).then_some(Beside::Bias)
+            (is_row && first.shape.len() > 1).then_some(Auxiliary::Bias)
         }
         _ => None,
     }

@@ -208,9 +208,9 @@ fn float_bits(label: &str) -> Option<u32> {
     rest.get(..n_digits)?.parse().ok()
 }
 
-/// What an operation of one trace alone does beside others, so that it depends on them.
+/// What an operation of one trace alone does if it only serves others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Beside {
+pub(crate) enum Auxiliary {
     /// It copies a tensor to one of another type.
     Conversion,
     /// It copies a tensor within the GPU.
@@ -230,7 +230,7 @@ pub struct UnmatchedOp {
     pub is_recompute: bool,
     /// Its kind of work.
     pub family: Family,
-    pub(crate) beside: Option<Beside>,
+    pub(crate) auxiliary: Option<Auxiliary>,
     /// Its figures.
     pub side: OpSide,
 }

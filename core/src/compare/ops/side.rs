@@ -6,7 +6,7 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::compare::Side;
-use crate::compare::named::Tally;
+use crate::compare::matched_rows::Tally;
 use crate::compare::op_side::Helper;
 use crate::hardware::{Vendor, detect};
 use crate::names::Family;

@@ -401,7 +401,7 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
                 },
             ),
             None => {
-                let sizes = binding.product(profile)?;
+                let sizes = binding.gemm_sizes(profile)?;
                 (
                     sizes.m,
                     Matrix {
