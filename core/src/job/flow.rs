@@ -74,7 +74,7 @@ impl Part {
         self.span.start_ns.saturating_sub(self.since_ns)
     }
 
-    /// How long nothing computes beside it.
+    /// For how much of it nothing is computed.
     pub(crate) fn exposed_ns(&self, job: &Job) -> i64 {
         let rank = job.ranks.get(self.rank);
         let of = rank.and_then(|rank| rank.digest.collectives.get(self.at as usize));

@@ -101,7 +101,7 @@ impl Object {
     }
 }
 
-/// The metadata beside the events; a redacted trace has only the GPUs.
+/// The metadata next to the events; a redacted trace has only the GPUs.
 fn metadata(trace: &Trace) -> Vec<(&str, String)> {
     const DEVICES: &str = "deviceProperties";
     let known = trace.metadata.iter();

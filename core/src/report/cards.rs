@@ -41,7 +41,7 @@ pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
-/// The notes beside the findings.
+/// The notes that accompany findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asides {
     /// What all of them save together.
@@ -52,7 +52,7 @@ pub struct Asides {
     pub nothing: Option<String>,
 }
 
-/// The notes beside the findings of a report.
+/// The notes that accompany the findings of a report.
 pub fn asides(profile: &Profile, report: &Report) -> Asides {
     Asides {
         together: together(report),

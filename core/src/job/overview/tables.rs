@@ -176,7 +176,35 @@ struct HostRow<'a> {
 
 /// One row per host, for jobs with several.
 fn hosts(context: &Context) -> ShownTable {
-    let Context { job, analysis, .. } = context;
+    let rows = host_rows(context.job, context.analysis);
+    let numbers = rows.iter().map(|row| Some(row.slowest?.0)).collect();
+    let table = Table::of(
+        "hosts",
+        "Hosts, times of a step on average",
+        rows,
+        &[
+            ("host", "Host", &|row| Value::Text(row.name.to_owned())),
+            ("worth", "Can save if all its ranks keep up", &|row| {
+                row.saving_ns.map_or(Value::NO_NS, Value::Ns)
+            }),
+            ("slowest", "Slowest rank", &|row| {
+                let slowest = row.slowest;
+                slowest.map_or(Value::Empty, |(rank, _)| Value::Count(u64::from(rank)))
+            }),
+            ("delay", "Delay it causes", &|row| {
+                row.slowest.map_or(Value::NO_NS, |(_, ns)| Value::Ns(ns))
+            }),
+            ("ranks", "Ranks", &|row| Value::Count(row.n_ranks as u64)),
+        ],
+    );
+    ShownTable {
+        ranks: numbers,
+        ..ShownTable::from(&table)
+    }
+}
+
+/// The rows of hosts, those that can save most first.
+fn host_rows<'a>(job: &'a Job, analysis: &Analysis) -> Vec<HostRow<'a>> {
     let n_steps = job.steps.len().max(1) as i64;
     let delay_ns = |at: usize| {
         let delay = analysis.delays.of_ranks.get(at);
@@ -200,50 +228,31 @@ fn hosts(context: &Context) -> ShownTable {
     let mut rows: Vec<(usize, HostRow)> = rows.collect();
     rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
     for (host, row) in rows.iter_mut().take(MOST_HOSTS) {
-        // Without the same work on another host there is nothing to compare with; then the saving is that of fixing the
-        // causes of its ranks.
-        let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
-        let causes = analysis.causes.iter();
-        let own = causes.filter(|cause| {
-            let rank = job.ranks.get(cause.rank);
-            rank.is_some_and(|rank| rank.host == *host)
-        });
-        let mut changes: Vec<WhatIf> = Vec::new();
-        for change in own.filter_map(Cause::change) {
-            if !changes.contains(&change) {
-                changes.push(change);
-            }
-        }
-        let of_causes = analysis.gain_of_all(job, &changes);
-        let gains = gain.into_iter().chain(of_causes);
-        let most_ns = gains.map(|gain| gain.per_step_ns()).max();
-        row.saving_ns = most_ns.filter(|ns| *ns > 0);
+        row.saving_ns = saving_of_host(job, analysis, *host);
     }
     rows.arrange_by_key(|(host, row)| (Reverse(row.saving_ns), by_delay(row), *host));
-    let numbers = rows.iter().map(|(_, row)| Some(row.slowest?.0)).collect();
-    let table = Table::of(
-        "hosts",
-        "Hosts, times of a step on average",
-        rows.into_iter().map(|(_, row)| row),
-        &[
-            ("host", "Host", &|row| Value::Text(row.name.to_owned())),
-            ("worth", "Can save if all its ranks keep up", &|row| {
-                row.saving_ns.map_or(Value::NO_NS, Value::Ns)
-            }),
-            ("slowest", "Slowest rank", &|row| {
-                let slowest = row.slowest;
-                slowest.map_or(Value::Empty, |(rank, _)| Value::Count(u64::from(rank)))
-            }),
-            ("delay", "Delay it causes", &|row| {
-                row.slowest.map_or(Value::NO_NS, |(_, ns)| Value::Ns(ns))
-            }),
-            ("ranks", "Ranks", &|row| Value::Count(row.n_ranks as u64)),
-        ],
-    );
-    ShownTable {
-        ranks: numbers,
-        ..ShownTable::from(&table)
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// What fixing a host would save in each step. Without the same work on another host there is nothing to compare with;
+/// then it is the saving of fixing the causes of its ranks.
+fn saving_of_host(job: &Job, analysis: &Analysis, host: usize) -> Option<i64> {
+    let gain = analysis.gain(job, WhatIf::HostKeepsUp(host));
+    let causes = analysis.causes.iter();
+    let own = causes.filter(|cause| {
+        let rank = job.ranks.get(cause.rank);
+        rank.is_some_and(|rank| rank.host == host)
+    });
+    let mut changes: Vec<WhatIf> = Vec::new();
+    for change in own.filter_map(Cause::change) {
+        if !changes.contains(&change) {
+            changes.push(change);
+        }
     }
+    let of_causes = analysis.gain_of_all(job, &changes);
+    let gains = gain.into_iter().chain(of_causes);
+    let most_ns = gains.map(|gain| gain.per_step_ns()).max();
+    most_ns.filter(|ns| *ns > 0)
 }
 
 /// How fast the data moved, largest total time first.
