@@ -253,6 +253,7 @@ mod tests {
     use crate::import::import;
     use crate::job::Job;
     use crate::job::files::JobFiles;
+    use crate::trace::LinkId;
 
     /// An all-reduce of rank 0 or 1 with the call that launched it, as TraceFusion writes them: `pid` of rank 1 offset
     /// by 10⁴, its correlation by 10³, its flow by 10².

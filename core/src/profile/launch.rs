@@ -19,6 +19,7 @@ mod table;
 mod tests;
 
 use crate::base::interval::Interval;
+use crate::base::map::Map;
 use crate::base::row_id::row_id;
 use crate::trace::{ByName, EventId, StringId, Trace};
 use callers::{Ambiguous, Callers};
