@@ -69,6 +69,24 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// What precedes it and what its peers do is found later.
+    fn new(job: &Job, rank: usize, at: u32, node: usize) -> Option<Part> {
+        let own = job.ranks.get(rank)?.digest.collectives.get(at as usize)?;
+        let ns = |ns| job.corrected_ns(rank, ns);
+        let span = Interval::new(ns(own.span.start_ns), ns(own.span.end_ns));
+        Some(Part {
+            rank,
+            at,
+            node,
+            span,
+            before: None,
+            since_ns: span.start_ns,
+            own: own.own,
+            peers: None,
+            alike: 0,
+        })
+    }
+
     /// From the end of the previous part to its start.
     pub(crate) fn own_ns(&self) -> i64 {
         self.span.start_ns.saturating_sub(self.since_ns)
@@ -145,29 +163,14 @@ impl Flow {
     ) {
         let first = self.parts.len();
         for (rank, at) in members {
-            let Some(of) = job.ranks.get(rank) else {
+            let Some(part) = Part::new(job, rank, at, self.nodes.len()) else {
                 continue;
             };
-            let Some(own) = of.digest.collectives.get(at as usize) else {
-                continue;
-            };
-            let ns = |ns| job.corrected_ns(rank, ns);
-            let span = Interval::new(ns(own.span.start_ns), ns(own.span.end_ns));
             let place = places.get_mut(rank).and_then(|of| of.get_mut(at as usize));
             if let Some(place) = place {
                 *place = Some(self.parts.len());
             }
-            self.parts.push(Part {
-                rank,
-                at,
-                node: self.nodes.len(),
-                span,
-                before: None,
-                since_ns: span.start_ns,
-                own: own.own,
-                peers: None,
-                alike: 0,
-            });
+            self.parts.push(part);
         }
         let parts = self.parts.get(first..).unwrap_or_default();
         // On a tie, the first.

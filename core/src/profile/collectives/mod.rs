@@ -241,22 +241,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
         .reduce(|most, next| if next.0 > most.0 { next } else { most })
         .map(|(_, purpose)| purpose);
     let alike = grouped(all, Vec::push).into_iter();
-    let groups = alike.filter_map(|(_, alike): (_, Vec<One>)| {
-        let lengths = || alike.iter().map(|one| one.on.1.length());
-        let median_ns = median_ns(lengths().collect())?;
-        let spans: Vec<OnGpu> = alike.iter().map(|one| one.on).collect();
-        let group = Collectives {
-            count: spans.len() as u64,
-            time_ns: sum(lengths()),
-            min_ns: lengths().min()?,
-            median_ns,
-            excess_ns: sum(lengths().map(|ns| (ns - median_ns).max(0))),
-            staging_ns: sum(alike.iter().map(|one| one.staging_ns)),
-            exposed_ns: exposed.within_all(&spans),
-            key: alike.into_iter().next()?.key,
-        };
-        Some((group, spans))
-    });
+    let groups = alike.filter_map(|(_, alike)| together(alike, exposed));
     let groups: Vec<(Collectives, Vec<OnGpu>)> = groups.collect();
     summary.kinds = by_kind(&groups, exposed);
     summary.waits = waits(attended, exposed);
@@ -266,6 +251,24 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
         .groups
         .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
     summary
+}
+
+/// Summarizes collectives with the same key; also when each of them runs.
+fn together(alike: Vec<One>, exposed: &Exposed) -> Option<(Collectives, Vec<OnGpu>)> {
+    let lengths = || alike.iter().map(|one| one.on.1.length());
+    let median_ns = median_ns(lengths().collect())?;
+    let spans: Vec<OnGpu> = alike.iter().map(|one| one.on).collect();
+    let group = Collectives {
+        count: spans.len() as u64,
+        time_ns: sum(lengths()),
+        min_ns: lengths().min()?,
+        median_ns,
+        excess_ns: sum(lengths().map(|ns| (ns - median_ns).max(0))),
+        staging_ns: sum(alike.iter().map(|one| one.staging_ns)),
+        exposed_ns: exposed.within_all(&spans),
+        key: alike.into_iter().next()?.key,
+    };
+    Some((group, spans))
 }
 
 /// Time of the copies into and out of the buffers of collectives; `None` if there are none.

@@ -1,11 +1,10 @@
 //! Finds the operations of a trace: calls grouped by their arguments, with their work and kernel time.
 
-use super::{CallKey, Operation, tuning, windowed};
+use super::{CallKey, Operation, tuning, windowed, work_of_calls};
 use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
-use crate::perf::{Modelled, Work};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::moe_roles::MoeRoles;
@@ -35,38 +34,6 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     }
     linked.append(&mut unlinked);
     linked
-}
-
-/// The perf model results for calls with equal arguments. If the work depends on more than the arguments, it is the
-/// mean over the calls, and unknown if it is unknown for any call.
-fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
-    let first = calls.first()?;
-    let binding = first.binding?;
-    let modelled = binding.work(profile, &first.work)?;
-    if !binding.reads_annotation() && !binding.takes_list(profile) {
-        return Some(modelled);
-    }
-    let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
-    let mut their_flops = Some(0.0);
-    for call in calls {
-        let of_call = call.binding?.work(profile, &call.work)?;
-        let work = of_call.work;
-        flops += work.flops;
-        their_flops = their_flops
-            .zip(of_call.their_flops)
-            .map(|(sum, of)| sum + of);
-        bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
-        n += 1.0;
-    }
-    Some(Modelled {
-        work: Work {
-            flops: flops / n,
-            bytes: bytes.map(|bytes| bytes / n),
-            ..modelled.work
-        },
-        their_flops: their_flops.map(|theirs| theirs / n),
-        ..modelled
-    })
 }
 
 /// Groups rows by key, in order of first appearance.

@@ -18,7 +18,7 @@ use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::names::Family;
-use crate::perf::{Modelled, OpInput, Tensor};
+use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::estimate::{Estimate, Source};
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
@@ -241,4 +241,36 @@ impl Operation {
     pub fn is_unattributed(&self) -> bool {
         self.family == Family::Unattributed
     }
+}
+
+/// The perf model results for calls with equal arguments. If the work depends on more than the arguments, it is the
+/// mean over the calls, and unknown if it is unknown for any call.
+fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
+    let first = calls.first()?;
+    let binding = first.binding?;
+    let modelled = binding.work(profile, &first.work)?;
+    if !binding.reads_annotation() && !binding.takes_list(profile) {
+        return Some(modelled);
+    }
+    let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
+    let mut their_flops = Some(0.0);
+    for call in calls {
+        let of_call = call.binding?.work(profile, &call.work)?;
+        let work = of_call.work;
+        flops += work.flops;
+        their_flops = their_flops
+            .zip(of_call.their_flops)
+            .map(|(sum, of)| sum + of);
+        bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
+        n += 1.0;
+    }
+    Some(Modelled {
+        work: Work {
+            flops: flops / n,
+            bytes: bytes.map(|bytes| bytes / n),
+            ..modelled.work
+        },
+        their_flops: their_flops.map(|theirs| theirs / n),
+        ..modelled
+    })
 }

@@ -143,10 +143,16 @@ impl Overview {
         let headline = match whole.zip(gpus.as_ref()) {
             Some(_) if profile.is_idle_unknown() => headline::NO_UTILIZATION.to_owned(),
             Some((whole, gpus)) => {
-                let (families, unfused) = (&times.families, unfused.as_ref());
-                let used =
-                    headline::of_gpu(whole, gpus, families, unfused, serving.as_ref(), thresholds);
-                used + &headline::not_idle(whole, analyses)
+                let mut headline = headline::of_gpu(
+                    whole,
+                    gpus,
+                    &times.families,
+                    unfused.as_ref(),
+                    serving.as_ref(),
+                    thresholds,
+                );
+                headline += &headline::not_idle(whole, analyses);
+                headline
             }
             None => headline::of_host(profile, &times.families),
         };
