@@ -284,14 +284,14 @@ impl TestJob {
         });
     }
 
-    /// Adds ten calls of each rank in its nth step, which take this many milliseconds.
+    /// Adds ten calls to the nth step of each rank: those of a rank take this many milliseconds together.
     pub(crate) fn same_calls(&mut self, step: u32, of: &TestWork, ms: &[i64]) {
         for (rank, ms) in ms.iter().enumerate() {
             self.work(rank, step, of, 10, ms * MS);
         }
     }
 
-    /// Adds calls of each rank in its nth step: so many of 1 ms.
+    /// Adds calls of 1 ms to the nth step of each rank: this many.
     pub(crate) fn more_calls(&mut self, step: u32, of: &TestWork, ms: &[i64]) {
         for (rank, ms) in ms.iter().enumerate() {
             self.work(rank, step, of, *ms as u32, ms * MS);

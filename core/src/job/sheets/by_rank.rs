@@ -6,6 +6,7 @@ use super::calls::{Call, Joint, Part};
 use super::table::{Body, Col, columns, float, known, text, us};
 use crate::base::group::grouped;
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
 
@@ -59,17 +60,14 @@ pub(super) fn alike<'r, R, K: Ord + Hash + Clone>(
     key: impl Fn(&'r R) -> K,
 ) -> Vec<Vec<&'r R>> {
     let mut groups: Vec<(K, Vec<&R>)> = grouped(rows.iter().map(|row| (key(row), row)), Vec::push);
-    groups.sort_by(|(one, _), (other, _)| one.cmp(other));
+    groups.arrange_by(|(one, _), (other, _)| one.cmp(other));
     groups.into_iter().map(|(_, rows)| rows).collect()
 }
 
 /// Statistics of a number over the rows that have it.
 pub(super) fn stats<R>(rows: &[&R], number: fn(&R) -> Option<f64>) -> Option<Stats> {
-    Stats::of(
-        rows.iter()
-            .filter_map(|row| number(row))
-            .collect::<Vec<f64>>(),
-    )
+    let known: Vec<f64> = rows.iter().filter_map(|row| number(row)).collect();
+    Stats::of(known)
 }
 
 impl<'a, J: JointRow<'a>> ByRank<J, Part<'a>> {

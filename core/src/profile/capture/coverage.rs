@@ -69,7 +69,7 @@ pub enum Problem {
 }
 
 /// How the replays of a graph were merged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct GraphUse {
     /// Number of its kernels, copies and fills.
     pub n_kernels: u64,
@@ -357,11 +357,7 @@ pub(super) fn of(
             order.push(replay.graph);
             GraphUse {
                 n_kernels: replay.kernels.len() as u64,
-                n_matched: 0,
-                n_unrecorded: 0,
-                n_replays: 0,
-                n_merged: 0,
-                why: None,
+                ..GraphUse::default()
             }
         });
         graph.n_replays += 1;
