@@ -11,7 +11,7 @@ use crate::names::gemm::{
 };
 use crate::names::tile::Tile;
 pub(crate) use crate::perf::GemmSizes;
-use crate::perf::{ComputeSpec, Work};
+use crate::perf::{ComputeSpec, Modelled, Work};
 
 impl GemmSizes {
     /// Sizes from the parameters of the perf model or from what it knows otherwise; `None` if it has neither.
@@ -21,7 +21,10 @@ impl GemmSizes {
 
     /// Sizes from the parameters of the perf model.
     pub(crate) fn of_params(operation: &Operation) -> Option<GemmSizes> {
-        let modelled = operation.known()?;
+        GemmSizes::of_modelled(operation.known()?)
+    }
+
+    pub(crate) fn of_modelled(modelled: &Modelled) -> Option<GemmSizes> {
         let size = |name| modelled.size_of(name);
         Some(GemmSizes {
             batch: size("B").unwrap_or(1),

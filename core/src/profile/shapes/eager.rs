@@ -25,7 +25,7 @@ use crate::perf::model_config::{DiffusionModel, Matrix, Role};
 use crate::perf::{Modelled, OpInput, Param, model};
 use crate::profile::Profile;
 use crate::profile::binding::{Binding, Pass};
-use crate::profile::gemm::activation_bytes;
+use crate::profile::gemm::{GemmSizes, activation_bytes};
 use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::operations::shorter_in_turns;
 use crate::trace::{ByName, Category, EventId, TrackId, extra_args};
@@ -390,31 +390,12 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
     around(profile, call).find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
-        let size = |name| modelled.size_of(name);
-        let (m, matrix) = match size("M").zip(size("N")).zip(size("K")) {
-            Some(((m, n), k)) => (
-                m,
-                Matrix {
-                    batch: size("B").unwrap_or(1),
-                    n,
-                    k,
-                },
-            ),
-            None => {
-                let sizes = binding.gemm_sizes(profile)?;
-                (
-                    sizes.m,
-                    Matrix {
-                        batch: sizes.batch,
-                        n: sizes.n,
-                        k: sizes.k,
-                    },
-                )
-            }
-        };
+        let sizes = GemmSizes::of_modelled(&modelled).or_else(|| binding.gemm_sizes(profile))?;
+        let GemmSizes { batch, m, n, k, .. } = sizes;
+        let matrix = Matrix { batch, n, k };
         let compute = modelled.work.compute;
         let activation = activation_bytes(compute?);
-        let [b, rows, n, k] = [matrix.batch, m, matrix.n, matrix.k].map(|size| size as f64);
+        let [b, rows, n, k] = [batch, m, n, k].map(|size| size as f64);
         let bytes = modelled.work.bytes.map(|bytes| {
             let weight = (bytes / b - rows * (k + n) * activation) / (k * n);
             (activation, weight.max(0.5))
@@ -434,7 +415,7 @@ fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
         let size = |name| modelled.size_of(name);
-        let is_causal = matches!(modelled.param("causal"), Some(Param::Flag(true)));
+        let is_causal = modelled.param("causal").is_some_and(Param::is_true);
         (!is_causal).then_some([size("H_Q")?, size("d_h_qk")?])
     })
 }
