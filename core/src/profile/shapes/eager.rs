@@ -376,18 +376,9 @@ fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     captures
 }
 
-/// The operators around a call, innermost first.
-fn around(profile: &Profile, call: EventId) -> impl Iterator<Item = EventId> + '_ {
-    let (trace, tree) = (&profile.trace, &profile.tree);
-    let node = tree.node_of(call);
-    let nodes = node.into_iter().flat_map(|node| tree.ancestors(node));
-    nodes
-        .filter_map(|node| tree.event(node))
-        .filter(|event| trace.events.category(*event) == Category::CpuOp)
-}
-
 fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
-    around(profile, call).find_map(|op| {
+    let mut ops = profile.tree.ops_around(&profile.trace, call);
+    ops.find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
         let sizes = GemmSizes::of_modelled(&modelled).or_else(|| binding.gemm_sizes(profile))?;
@@ -411,7 +402,8 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
 
 /// Number of heads and head dimension of full, non-causal attention.
 fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
-    around(profile, call).find_map(|op| {
+    let mut ops = profile.tree.ops_around(&profile.trace, call);
+    ops.find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
         let size = |name| modelled.size_of(name);
@@ -424,7 +416,8 @@ fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
 /// dimensions.
 fn heads(profile: &Profile, call: EventId) -> Option<PagedSizes> {
     let trace = &profile.trace;
-    around(profile, call).find_map(|op| {
+    let mut ops = profile.tree.ops_around(&profile.trace, call);
+    ops.find_map(|op| {
         let input = OpInput::of_call(trace, op)?;
         let family = family_of_op("", trace.name(op), None);
         let tensors = (family == Family::Attention).then(|| input.tensors())?;
