@@ -9,6 +9,7 @@ use super::digest::OwnTime;
 use super::matching::Matched;
 use super::roles::Layout;
 use crate::base::interval::Interval;
+use crate::base::sort::FirstMax;
 use crate::names::collective::CollectiveKind;
 
 /// All collectives of a job. An unmatched one is a node of its own.
@@ -173,12 +174,11 @@ impl Flow {
             self.parts.push(part);
         }
         let parts = self.parts.get(first..).unwrap_or_default();
-        // On a tie, the first.
         let last = parts
             .iter()
             .zip(first..)
             .map(|(part, at)| (part.span.start_ns, at));
-        let last = last.reduce(|last, next| if next.0 > last.0 { next } else { last });
+        let last = last.first_max_by_key(|one| one.0);
         let (Some((begin_ns, last)), Some(end_ns)) =
             (last, parts.iter().map(|part| part.span.end_ns).min())
         else {

@@ -4,7 +4,7 @@
 use super::Context;
 use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, slow_work, times};
 use crate::base::format;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Why};
@@ -205,7 +205,7 @@ fn slowest(causes: &[&Cause]) -> Option<usize> {
         Why::SlowerKernels { ratio, .. } => Some((cause.rank, ratio)),
         _ => None,
     });
-    let slowest = ratios.reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let slowest = ratios.first_max_by_key(|one| one.1);
     slowest.map(|(rank, _)| rank)
 }
 

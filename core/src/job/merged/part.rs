@@ -2,7 +2,7 @@
 
 use super::prefixed;
 use crate::base::map::{Map, Set};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::trace::event_args::arg;
 use crate::trace::{
     EventId, EventTable, LinkId, LinkIds, NewEvent, StringId, StringTable, Trace, TrackId,
@@ -120,7 +120,7 @@ impl Part {
             };
             Some((ids.iter().filter(fits).count(), by))
         });
-        let best = moves.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let best = moves.first_max_by_key(|one| one.0);
         best.filter(|(n, _)| *n > 0).map_or(0, |(_, by)| by)
     }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{Context, name, steps_of};
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::stats::median_ns;
 use crate::base::value::{Table, Value};
 use crate::job::cards::ShownTable;
@@ -215,7 +215,7 @@ fn host_rows<'a>(job: &'a Job, analysis: &Analysis) -> Vec<HostRow<'a>> {
         let own = own.filter(|(_, rank)| rank.host == host);
         let delays: Vec<(u32, i64)> = own.map(|(at, rank)| (rank.number, delay_ns(at))).collect();
         let slowest = delays.iter().copied();
-        let slowest = slowest.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        let slowest = slowest.first_max_by_key(|one| one.1);
         let row = HostRow {
             name,
             n_ranks: delays.len(),

@@ -6,7 +6,7 @@ use super::by_rank::{self, ByRank, JointRow, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
 use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::stats::Stats;
 use crate::base::value::rounded;
 use crate::job::Rank;
@@ -52,10 +52,8 @@ impl<'a> JointRow<'a> for Row<'a> {
 impl<'a> Row<'a> {
     fn new(joint: Joint<'a>) -> Option<Row<'a>> {
         let first = joint.first()?.call;
-        let earliest = joint.parts.iter().reduce(|earliest, next| {
-            let is_earlier = next.wait_us > earliest.wait_us;
-            if is_earlier { next } else { earliest }
-        })?;
+        let parts = joint.parts.iter();
+        let earliest = parts.first_max_by_key(|part| part.wait_us)?;
         let waits: f64 = joint.parts.iter().map(|part| part.wait_us).sum();
         let durations = joint.parts.iter().map(|part| part.dur_us);
         Some(Row {
@@ -226,11 +224,8 @@ pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body<'static> {
     let rows = rows(input, clock);
     let mut of_ranks: Map<usize, Waits> = Map::default();
     for row in &rows {
-        // On a tie, the first.
-        let last = row.joint.parts.iter().reduce(|last, next| {
-            let is_later = next.wait_us < last.wait_us;
-            if is_later { next } else { last }
-        });
+        let parts = row.joint.parts.iter();
+        let last = parts.first_max_by_key(|part| -part.wait_us);
         for part in &row.joint.parts {
             let of_rank = of_ranks.entry(part.call.member.rank).or_default();
             let is = |other: u32| usize::from(part.call.rank.number == other);

@@ -15,7 +15,7 @@ mod together;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::stats::median_ns;
 use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose};
@@ -235,10 +235,9 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     summary.beyond_fastest_ns = beyond_fastest(&all);
     let of_purposes = all.iter().map(|(_, one)| (one.purpose, one.on));
     let of_purposes = grouped(of_purposes, Vec::push).into_iter();
-    // The first of equal ones.
     summary.purpose = of_purposes
         .map(|(purpose, spans)| (exposed.within_all(&spans), purpose))
-        .reduce(|most, next| if next.0 > most.0 { next } else { most })
+        .first_max_by_key(|one| one.0)
         .map(|(_, purpose)| purpose);
     let alike = grouped(all, Vec::push).into_iter();
     let groups = alike.filter_map(|(_, alike)| together(alike, exposed));
