@@ -311,7 +311,7 @@ fn spelled(text: &str) -> String {
 }
 
 /// Nanoseconds as microseconds, all digits.
-fn microseconds(ns: i64) -> String {
+pub(crate) fn microseconds(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let ns = ns.unsigned_abs();
     format!("{sign}{}.{:03}", ns / 1000, ns % 1000)

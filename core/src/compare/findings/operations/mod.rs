@@ -4,7 +4,9 @@
 mod tests;
 
 use super::Subject;
-use super::advice::{advice, has_irregular_sizes, is_other_attention, lacks_tf32};
+use super::advice::{
+    advice, has_irregular_sizes, is_other_attention, is_unfused_attention, lacks_tf32,
+};
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{all_as_predicted, goal_ns};
 use super::slower_machine;
@@ -363,12 +365,6 @@ fn helpers(op: &MatchedOp, which: Which) -> Option<String> {
     });
     let said = words::few(helpers);
     (!said.is_empty()).then_some(said)
-}
-
-fn is_unfused_attention(op: &MatchedOp) -> bool {
-    op.level == MatchLevel::Meaning
-        && op.family == Family::Attention
-        && op.sides.target.operations.len() > op.sides.reference.operations.len()
 }
 
 /// The kernels that both sides run for it, and how many.
