@@ -19,7 +19,6 @@ use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::{Priority, Replay, Words, run_time};
-use crate::names::Family;
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
