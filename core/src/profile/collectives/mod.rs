@@ -240,7 +240,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
         .first_max_by_key(|one| one.0)
         .map(|(_, purpose)| purpose);
     let alike = grouped(all, Vec::push).into_iter();
-    let groups = alike.filter_map(|(_, alike)| together(alike, exposed));
+    let groups = alike.filter_map(|(_, alike)| summary_of(alike, exposed));
     let groups: Vec<(Collectives, Vec<OnGpu>)> = groups.collect();
     summary.kinds = by_kind(&groups, exposed);
     summary.waits = waits(attended, exposed);
@@ -253,7 +253,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
 }
 
 /// Summarizes collectives with the same key; also when each of them runs.
-fn together(alike: Vec<One>, exposed: &Exposed) -> Option<(Collectives, Vec<OnGpu>)> {
+fn summary_of(alike: Vec<One>, exposed: &Exposed) -> Option<(Collectives, Vec<OnGpu>)> {
     let lengths = || alike.iter().map(|one| one.on.1.length());
     let median_ns = median_ns(lengths().collect())?;
     let spans: Vec<OnGpu> = alike.iter().map(|one| one.on).collect();
