@@ -182,7 +182,8 @@ impl Judge {
         let per_call = ops.map(OpSide::ns_per_call);
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
             .then(|| per_call.target / per_call.reference);
-        let work = self.compared_work(sides, ops, sizes);
+        let works = sides.zip(ops).map(|(side, op)| works(&side, op));
+        let work = self.compared_work(works, ops, sizes);
         let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
         let [chosen, peak, achievable] = match is_over_link || sizes == Sizes::Unknown {
@@ -257,8 +258,12 @@ impl Judge {
     }
 
     /// What both sides compute, as far as the sizes of their calls can be compared.
-    fn compared_work(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> ComparedWork {
-        let works = sides.zip(ops).map(|(side, op)| works(&side, op));
+    fn compared_work(
+        &self,
+        works: Pair<Vec<(Work, u64)>>,
+        ops: Pair<&OpSide>,
+        sizes: Sizes,
+    ) -> ComparedWork {
         match sizes {
             Sizes::Least => ComparedWork {
                 sizes_ratio: Some(1.0),

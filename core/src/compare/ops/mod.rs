@@ -192,6 +192,13 @@ impl MatchedOp {
         )
     }
 
+    /// Whether it is attention in several operations on the target, and in one on the reference.
+    pub(crate) fn is_unfused_attention(&self) -> bool {
+        self.level == MatchLevel::Meaning
+            && self.family == Family::Attention
+            && self.sides.target.operations.len() > self.sides.reference.operations.len()
+    }
+
     /// Whether both sides have the same time and the same number of calls.
     pub fn is_same(&self) -> bool {
         let calls = self.calls();

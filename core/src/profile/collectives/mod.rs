@@ -252,6 +252,11 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     summary
 }
 
+/// Time of the copies into and out of the buffers of collectives; `None` if there are none.
+pub(crate) fn staged_time(profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
+    Staging::of(profile).time(profile, exposed)
+}
+
 /// Summarizes collectives with the same key; also when each of them runs.
 fn summary_of(alike: Vec<One>, exposed: &Exposed) -> Option<(Collectives, Vec<OnGpu>)> {
     let lengths = || alike.iter().map(|one| one.on.1.length());
@@ -268,11 +273,6 @@ fn summary_of(alike: Vec<One>, exposed: &Exposed) -> Option<(Collectives, Vec<On
         key: alike.into_iter().next()?.key,
     };
     Some((group, spans))
-}
-
-/// Time of the copies into and out of the buffers of collectives; `None` if there are none.
-pub(crate) fn staged_time(profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
-    Staging::of(profile).time(profile, exposed)
 }
 
 /// Summarizes groups by kind.

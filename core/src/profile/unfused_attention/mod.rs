@@ -13,7 +13,7 @@ mod search;
 use super::Profile;
 use crate::base::labels::labelled;
 use crate::perf::FusedAttention;
-use crate::trace::EventId;
+use crate::trace::{Category, EventId};
 pub(crate) use role::CallRole;
 use search::Search;
 
@@ -60,7 +60,10 @@ pub(crate) fn find(roles: &[CallRole], lane: &[usize], is_backward: bool) -> Vec
 
 /// Whether the framework's own attention operator is around a call.
 pub(crate) fn is_in_sdpa(profile: &Profile, call: EventId) -> bool {
-    let trace = &profile.trace;
-    let mut ops = profile.tree.ops_around(trace, call);
-    ops.any(|op| trace.name(op).contains("scaled_dot_product"))
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let is_sdpa = |event| trace.name(event).contains("scaled_dot_product");
+    let around = tree.node_of(call).map(|node| tree.ancestors(node));
+    around.into_iter().flatten().any(|above| {
+        tree.category(trace, above) == Category::CpuOp && tree.event(above).is_some_and(is_sdpa)
+    })
 }

@@ -4,9 +4,7 @@
 mod tests;
 
 use super::Subject;
-use super::advice::{
-    advice, has_irregular_sizes, is_other_attention, is_unfused_attention, lacks_tf32,
-};
+use super::advice::{advice, has_irregular_sizes, is_other_attention, lacks_tf32};
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{all_as_predicted, goal_ns};
 use super::slower_machine;
@@ -73,7 +71,7 @@ const RULES: &[GapRule] = &[
         when: "attention is slower in several operations than in the fused one of the reference",
         applies: |comparison, candidate| {
             let first = candidate.first(comparison);
-            first.is_some_and(is_unfused_attention)
+            first.is_some_and(MatchedOp::is_unfused_attention)
         },
         title: "Attention in several kernels, where the reference has a fused one",
         ..SLOWER
