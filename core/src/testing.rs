@@ -25,6 +25,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::import::import;
+use crate::output::kineto::microseconds;
 use crate::profile::Profile;
 use crate::profile::launch::Launches;
 use crate::profile::tree::CallTree;
@@ -257,7 +258,7 @@ impl Timetable {
         let reserved = reserved.max(allocated);
         self.memory = (allocated, reserved);
         let (track, gpu) = (self.thread_track(), self.gpu);
-        let ts = decimal(nanoseconds(at_us));
+        let ts = microseconds(nanoseconds(at_us));
         let args = format!(
             r#""Total Reserved": {reserved}, "Total Allocated": {allocated}, "Bytes": {bytes}, "Addr": {addr}, "Device Id": {gpu}, "Device Type": 1"#
         );
@@ -353,7 +354,7 @@ impl Timetable {
         span: Range<impl Into<f64>>,
     ) -> Timetable {
         let (start, end) = (nanoseconds(span.start), nanoseconds(span.end));
-        let (ts, dur) = (decimal(start), decimal(end - start));
+        let (ts, dur) = (microseconds(start), microseconds(end - start));
         let name = serde_json::Value::from(name);
         self.events.push(Entry {
             fields: format!(
@@ -411,10 +412,4 @@ pub fn outline(trace: &Trace, tree: &CallTree, launches: &Launches) -> String {
 
 fn nanoseconds(us: impl Into<f64>) -> i64 {
     (us.into() * 1e3).round() as i64
-}
-
-fn decimal(ns: i64) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    let ns = ns.unsigned_abs();
-    format!("{sign}{}.{:03}", ns / 1000, ns % 1000)
 }

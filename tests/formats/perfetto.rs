@@ -244,7 +244,7 @@ fn an_execution_trace_adds_shapes() {
         "attrs": [{"name": "rf_id", "type": "uint64", "value": 9}]}]}"#;
     let execution = ExecutionTrace::read(execution.as_bytes()).unwrap();
     let added = execution.add_to(&mut imported);
-    assert_eq!((added.n_joined, added.n_told), (1, 1));
+    assert_eq!((added.n_joined, added.n_filled), (1, 1));
     let events = &imported.trace.events;
     let has_shapes: Vec<bool> = events
         .ids()

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dormer_core::base::format;
 use dormer_core::import::{ImportError, Imported, Member};
 use indicatif::ProgressBar;
 use sha2::{Digest, Sha256};
@@ -103,7 +104,7 @@ impl Sum {
         let hash = self.hash.clone().finalize();
         Bytes {
             n: self.n,
-            sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: format::hex(&hash),
         }
     }
 }

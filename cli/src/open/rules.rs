@@ -3,6 +3,7 @@
 //! Other programs on this computer can reach the port, and so can any web page in a browser on it: without the token,
 //! they get nothing. The Host header is checked so that a foreign name that resolves to 127.0.0.1 gets nothing either.
 
+use dormer_core::base::format;
 use subtle::ConstantTimeEq;
 
 use super::http::{Request, Status};
@@ -39,7 +40,7 @@ impl Access {
         })?;
         Ok(Access {
             host: format!("127.0.0.1:{port}"),
-            token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            token: format::hex(&random),
         })
     }
 

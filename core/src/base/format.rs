@@ -25,6 +25,11 @@ pub fn listed(items: &[String]) -> String {
     }
 }
 
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Text for programs: removes the separators between digit groups.
 pub fn ungrouped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

@@ -4,6 +4,7 @@ pub mod calendar;
 pub mod file_error;
 pub mod format;
 pub(crate) mod group;
+pub(crate) mod gzip_json;
 pub mod interval;
 pub(crate) mod labels;
 pub mod log_scale;

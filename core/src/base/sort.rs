@@ -56,6 +56,22 @@ pub trait Gather: Iterator + Sized {
 
 impl<I: Iterator> Gather for I {}
 
+/// The largest item of an iterator, the first of equal ones; std's `max_by_key` gives the last.
+pub(crate) trait FirstMax: Iterator + Sized {
+    /// By a key, which may be a float.
+    fn first_max_by_key<K: PartialOrd>(
+        self,
+        mut key: impl FnMut(&Self::Item) -> K,
+    ) -> Option<Self::Item> {
+        self.reduce(|most, next| match key(&next) > key(&most) {
+            true => next,
+            false => most,
+        })
+    }
+}
+
+impl<I: Iterator> FirstMax for I {}
+
 /// The sorted position of each item. Not generic, so it is compiled once.
 fn places(items: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items).collect();

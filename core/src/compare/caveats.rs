@@ -7,7 +7,7 @@ use super::comparison::{Comparison, FEW_PARTNERS_PERCENT};
 use super::expected::Verdict;
 use super::ops::{MatchLevel, MatchedOp};
 use super::pair::{Pair, Which};
-use super::parts::PartKind;
+use super::time_parts::PartKind;
 use super::words;
 use crate::base::format;
 use crate::base::interval::sum;

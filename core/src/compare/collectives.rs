@@ -1,7 +1,7 @@
 //! Collectives of both traces, side by side: by kind, size and number of ranks.
 
 use super::align::align;
-use super::named::{Named, Tally, side_by_side};
+use super::matched_rows::{Named, Tally, side_by_side};
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::base::format;

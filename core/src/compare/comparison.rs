@@ -1,20 +1,20 @@
 //! The whole comparison.
 
-use super::about::About;
-use super::amount::{Amount, AmountBy};
 use super::collectives::CollectiveDelta;
 use super::expected::Verdict;
 use super::explained::Explained;
 use super::gap::{Gaps, Waste};
 use super::hardware::HardwareRatio;
+use super::matched_rows::{Named, Tally};
 use super::memory::MemoryPair;
-use super::named::{Named, Tally};
 use super::op_side::OpSide;
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
-use super::parts::Parts;
+use super::properties::TraceProperties;
 use super::steps::StepPair;
+use super::time_parts::Parts;
 use super::work::WorkRatio;
+use super::work_amount::{Amount, AmountBy};
 use crate::assess::Thresholds;
 use crate::hardware::Basis;
 use crate::names::Family;
@@ -28,7 +28,7 @@ pub(crate) const FEW_PARTNERS_PERCENT: f64 = 50.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The traces.
-    pub sides: Pair<About>,
+    pub sides: Pair<TraceProperties>,
     /// Both ran on the same hardware, so the same call is expected to take the same time.
     pub is_same_gpu: bool,
     /// The basis of the figures used, if they are known.

@@ -1,9 +1,9 @@
 //! The figures of both GPUs side by side, and the time ratios derived from them.
 
-use super::about::About;
 use super::expected::Judge;
 use super::ops::Operations;
 use super::pair::Pair;
+use super::properties::TraceProperties;
 use crate::hardware::Basis;
 use crate::hardware::roofline::peak_tflops;
 use crate::perf::ComputeSpec;
@@ -59,7 +59,7 @@ fn is_mixed(values: &Pair<(f64, Basis)>) -> bool {
 /// The figures used for the operations of two traces: the memory, then arithmetic in the order of the longest operation
 /// that needs it. Empty unless both GPUs are known.
 pub(crate) fn ratios(
-    sides: &Pair<About>,
+    sides: &Pair<TraceProperties>,
     operations: &Operations,
     judge: &Judge,
 ) -> Vec<HardwareRatio> {

@@ -9,9 +9,7 @@
 //! target:    Profile, Report ─┘                └──────→ views
 //! ```
 
-pub(crate) mod about;
 pub(crate) mod align;
-pub(crate) mod amount;
 pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod collectives;
@@ -21,43 +19,45 @@ pub(crate) mod explained;
 pub(crate) mod findings;
 pub(crate) mod gap;
 pub(crate) mod hardware;
-pub(crate) mod lists;
 pub(crate) mod losses;
+pub(crate) mod matched_rows;
 pub mod memory;
-pub(crate) mod named;
 pub(crate) mod names;
 pub(crate) mod op_side;
 pub(crate) mod ops;
 pub(crate) mod pair;
-pub(crate) mod parts;
+pub(crate) mod properties;
+pub(crate) mod shared_losses;
 pub mod sheets;
 pub(crate) mod side;
+pub(crate) mod side_by_side;
 pub(crate) mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod time_parts;
 pub mod tree;
-pub(crate) mod waste;
 pub(crate) mod words;
 pub(crate) mod work;
+pub(crate) mod work_amount;
 
-pub use about::About;
-pub use amount::{Amount, AmountBy};
 pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
 pub use expected::{Judgement, NotJudged, RooflineTime, Verdict};
 pub use explained::{Explained, VerdictCount};
 pub use gap::{Gap, Gaps, Saving, Subject, Waste};
 pub use hardware::{Figure, HardwareRatio};
+pub use matched_rows::{Named, Tally, Timed};
 pub use memory::{MemoryPair, MemorySize};
-pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
 pub use names::names;
 pub use ops::{Helper, KernelUse, MatchLevel, MatchedOp, OpSide, Operations, UnmatchedOp};
 pub use pair::{Pair, Which};
-pub use parts::{Part, PartKind, Parts, Step};
+pub use properties::TraceProperties;
 pub use side::Side;
 pub use steps::{StepPair, StepsBy};
+pub use time_parts::{Part, PartKind, Parts, Step};
 pub use work::WorkRatio;
+pub use work_amount::{Amount, AmountBy};
 
 use crate::profile::shares::Shares;
 use expected::Judge;
@@ -69,7 +69,7 @@ impl Comparison {
         let shares = sides.map(|side| Shares::of_computation(side.profile));
         let judge = Judge::new(sides);
         let operations = Operations::new(sides, &shares, &judge);
-        let about = sides.as_ref().map(About::new);
+        let about = sides.as_ref().map(TraceProperties::new);
         let misses_calls = about.reference.misses_calls || about.target.misses_calls;
         let amount = Amount::new(sides, &operations, misses_calls);
         let mut comparison = Comparison {
@@ -84,11 +84,11 @@ impl Comparison {
             gaps: Gaps::default(),
             waste: Vec::new(),
             operations,
-            categories: lists::categories(sides),
-            modules: where_comparable(sides, lists::modules),
-            kernels: where_comparable(sides, lists::kernels),
+            categories: side_by_side::categories(sides),
+            modules: where_comparable(sides, side_by_side::modules),
+            kernels: where_comparable(sides, side_by_side::kernels),
             collectives: where_comparable(sides, collectives::collectives),
-            host: lists::host(sides),
+            host: side_by_side::host(sides),
             is_same_gpu: judge.is_same_gpu,
             basis: judge.basis,
             thresholds: target.report.options.thresholds,
@@ -96,7 +96,7 @@ impl Comparison {
         };
         comparison.gaps = Gaps::of(&comparison);
         causes::add(sides, &mut comparison);
-        comparison.waste = waste::of_both(sides, &comparison);
+        comparison.waste = shared_losses::of_both(sides, &comparison);
         comparison
     }
 }

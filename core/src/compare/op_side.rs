@@ -1,6 +1,6 @@
 //! An operation in one of the traces.
 
-use super::named::Tally;
+use super::matched_rows::Tally;
 use crate::names::HelperKind;
 use crate::profile::copies::is_copy_over_link;
 

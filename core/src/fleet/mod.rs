@@ -10,6 +10,7 @@ pub mod builds;
 mod columns;
 mod from_tables;
 pub mod metric;
+mod numbers;
 pub mod regressions;
 pub mod rows;
 mod statistics;

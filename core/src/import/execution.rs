@@ -28,7 +28,7 @@ pub struct Added {
     /// Number of operators that are in both traces.
     pub n_joined: usize,
     /// Number of those whose shapes were not recorded and are now known.
-    pub n_told: usize,
+    pub n_filled: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -114,10 +114,7 @@ impl ExecutionTrace {
         }
         let kind = WarningKind::ShapesOfExecutionTrace;
         imported.warnings.add_many(kind, n_filled as u64, None);
-        Added {
-            n_joined,
-            n_told: n_filled,
-        }
+        Added { n_joined, n_filled }
     }
 }
 
@@ -270,7 +267,7 @@ mod tests {
         let execution = ExecutionTrace::read(EXECUTION.as_bytes()).unwrap();
         let mut imported = trace(["", "", ""]);
         let added = execution.add_to(&mut imported);
-        assert_eq!((added.n_joined, added.n_told), (2, 2));
+        assert_eq!((added.n_joined, added.n_filled), (2, 2));
         let recorded = trace(RECORDED);
         assert_eq!(args(&imported), args(&recorded));
         assert_eq!(
@@ -285,7 +282,7 @@ mod tests {
         let own = r#", "Input Dims": [[9]]"#;
         let mut imported = trace([own, "", ""]);
         let added = execution.add_to(&mut imported);
-        assert_eq!((added.n_joined, added.n_told), (2, 1));
+        assert_eq!((added.n_joined, added.n_filled), (2, 1));
         assert_eq!(args(&imported)[0], args(&trace([own, "", ""]))[0]);
     }
 

@@ -15,7 +15,7 @@ use super::groups::Group;
 use super::matching::Matched;
 use crate::base::group::grouped;
 use crate::base::interval::Interval;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::names::collective::CollectiveKind;
 use estimate::{Estimate, Sample};
 
@@ -456,7 +456,7 @@ impl Forest {
         let mut clocks = vec![unknown; self.tree.len()];
         let trees = (0..self.tree.len()).map(|rank| (self.root(rank), ()));
         let sizes = grouped(trees, |n: &mut usize, ()| *n += 1).into_iter();
-        let largest = sizes.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        let largest = sizes.first_max_by_key(|one| one.1);
         let mut open: Vec<usize> = largest.into_iter().map(|(root, _)| root).collect();
         if let Some(first) = open.first().and_then(|root| clocks.get_mut(*root)) {
             first.is_joined = true;

@@ -192,9 +192,7 @@ fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
 mod tests {
     use super::*;
     use crate::job::roles::Layout;
-    use crate::job::testing::TestJob;
-
-    const MS: i64 = 1_000_000;
+    use crate::job::testing::{MS, TestJob};
 
     /// ```text
     /// ms         0        10 12           30        40

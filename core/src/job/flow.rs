@@ -9,6 +9,7 @@ use super::digest::OwnTime;
 use super::matching::Matched;
 use super::roles::Layout;
 use crate::base::interval::Interval;
+use crate::base::sort::FirstMax;
 use crate::names::collective::CollectiveKind;
 
 /// All collectives of a job. An unmatched one is a node of its own.
@@ -69,12 +70,30 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// What precedes it and what its peers do is found later.
+    fn new(job: &Job, rank: usize, at: u32, node: usize) -> Option<Part> {
+        let own = job.ranks.get(rank)?.digest.collectives.get(at as usize)?;
+        let ns = |ns| job.corrected_ns(rank, ns);
+        let span = Interval::new(ns(own.span.start_ns), ns(own.span.end_ns));
+        Some(Part {
+            rank,
+            at,
+            node,
+            span,
+            before: None,
+            since_ns: span.start_ns,
+            own: own.own,
+            peers: None,
+            alike: 0,
+        })
+    }
+
     /// From the end of the previous part to its start.
     pub(crate) fn own_ns(&self) -> i64 {
         self.span.start_ns.saturating_sub(self.since_ns)
     }
 
-    /// How long nothing computes beside it.
+    /// For how much of it nothing is computed.
     pub(crate) fn exposed_ns(&self, job: &Job) -> i64 {
         let rank = job.ranks.get(self.rank);
         let of = rank.and_then(|rank| rank.digest.collectives.get(self.at as usize));
@@ -145,37 +164,21 @@ impl Flow {
     ) {
         let first = self.parts.len();
         for (rank, at) in members {
-            let Some(of) = job.ranks.get(rank) else {
+            let Some(part) = Part::new(job, rank, at, self.nodes.len()) else {
                 continue;
             };
-            let Some(own) = of.digest.collectives.get(at as usize) else {
-                continue;
-            };
-            let ns = |ns| job.corrected_ns(rank, ns);
-            let span = Interval::new(ns(own.span.start_ns), ns(own.span.end_ns));
             let place = places.get_mut(rank).and_then(|of| of.get_mut(at as usize));
             if let Some(place) = place {
                 *place = Some(self.parts.len());
             }
-            self.parts.push(Part {
-                rank,
-                at,
-                node: self.nodes.len(),
-                span,
-                before: None,
-                since_ns: span.start_ns,
-                own: own.own,
-                peers: None,
-                alike: 0,
-            });
+            self.parts.push(part);
         }
         let parts = self.parts.get(first..).unwrap_or_default();
-        // On a tie, the first.
         let last = parts
             .iter()
             .zip(first..)
             .map(|(part, at)| (part.span.start_ns, at));
-        let last = last.reduce(|last, next| if next.0 > last.0 { next } else { last });
+        let last = last.first_max_by_key(|one| one.0);
         let (Some((begin_ns, last)), Some(end_ns)) =
             (last, parts.iter().map(|part| part.span.end_ns).min())
         else {

@@ -19,6 +19,7 @@ use super::{Job, Rank};
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::map::Map;
+use crate::base::sort::FirstMax;
 use sheets::{Place, Waits};
 
 /// The inputs of the overview.
@@ -211,7 +212,7 @@ fn others_wait_in(context: &Context, card: &JobCard) -> Option<&'static str> {
         Some((kind, ns))
     });
     let by_kind = grouped(waits, |all: &mut i64, ns| *all = all.saturating_add(ns)).into_iter();
-    let most = by_kind.reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let most = by_kind.first_max_by_key(|one| one.1);
     most.filter(|(_, ns)| *ns > 0).map(|(kind, _)| kind)
 }
 
@@ -229,7 +230,7 @@ fn waited_for_in(context: &Context, card: &JobCard) -> Option<CardCollective> {
         let is_of_card = card.ranks.contains(&rank.number) && ns > 0;
         is_of_card.then_some((ns, rank, part.at, kind))
     });
-    let most = waited.reduce(|most, next| if next.0 > most.0 { next } else { most });
+    let most = waited.first_max_by_key(|one| one.0);
     let (_, rank, at, kind) = most?;
     let own = rank.digest.collectives.get(at as usize)?;
     Some(CardCollective {

@@ -235,9 +235,7 @@ fn transfers(
 mod tests {
     use super::*;
     use crate::job::Analysis;
-    use crate::job::testing::{TestJob, TestWork};
-
-    const MS: i64 = 1_000_000;
+    use crate::job::testing::{GEMM, MS, TestJob};
 
     #[test]
     fn a_bubble_is_waiting_in_transfers_and_idle_around_the_micro_batches() {
@@ -273,7 +271,6 @@ mod tests {
     /// A stage with twice the calls has more work; one on which the same calls take longer has not.
     #[test]
     fn stages_are_compared_by_their_work_at_the_speed_of_others() {
-        const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
         let mut job = TestJob::new(4);
         job.step(1, 0, 100 * MS);
         let ranks = [0, 1, 2, 3];

@@ -194,25 +194,10 @@ fn first_start_ns(job: &Job, step: usize, end_ns: i64) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::job::roles::Layout;
-    use crate::job::testing::TestJob;
+    use crate::job::testing::{MS, TestJob};
 
-    const MS: i64 = 1_000_000;
-
-    /// ```text
-    /// ms         0      10 12        30    40     60 62        80    90
-    /// rank 0     [=======)─────────────────)[======)─────────────────)
-    /// rank 1     [==========)──────────────)[=========)──────────────)
-    /// rank 2     [====================)────)[===================)────)
-    ///                         all-reduce                all-reduce
-    /// ```
     fn two_steps() -> (Job, Flow, Replay) {
-        let mut job = TestJob::new(3);
-        for (step, at) in [(1, 0), (2, 50)] {
-            job.step(step, at * MS, (at + 50) * MS);
-            let spans = [10, 12, 30].map(|start| ((at + start) * MS, (at + 40) * MS));
-            job.run("0 default_pg", "allreduce", &[0, 1, 2], &spans);
-        }
-        let job = job.job();
+        let job = TestJob::with_a_slow_rank().job();
         let flow = Flow::new(&job, &Layout::new(&job));
         let replay = Replay::new(&job, &flow).unwrap();
         (job, flow, replay)

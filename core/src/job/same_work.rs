@@ -281,12 +281,7 @@ fn text(texts: &[String], id: TextId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::testing::{TestJob, TestWork};
-
-    const MS: i64 = 1_000_000;
-
-    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
-    const NORM: TestWork = TestWork("norm_kernel", "aten::layer_norm", "8×8", "Normalization");
+    use crate::job::testing::{GEMM, MS, NORM, TestJob, TestWork};
 
     /// One step of ranks with some kernels: calls, and milliseconds in total.
     fn same(work: &[(&TestWork, &[(u32, i64)])]) -> SameWork {

@@ -235,9 +235,7 @@ fn collective(job: &Job, node: &Node, parts: &[Part], waits: &[i64]) -> StripCol
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::testing::TestJob;
-
-    const MS: i64 = 1_000_000;
+    use crate::job::testing::{MS, TestJob};
 
     /// Two hosts, the second 5 ms ahead; rank 1 is 3 ms late to the last of many all-reduces, and all move data for 1
     /// ms.

@@ -1,5 +1,7 @@
 //! Small jobs for tests, built by hand.
 
+mod examples;
+
 use super::Job;
 use super::digest::{
     Collective, Digest, GpuTime, GroupText, NamedGroup, OwnTime, RankFrom, Step, TextId, VERSION,
@@ -9,6 +11,8 @@ use super::files::JobFiles;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::import::warning::{Warning, WarningKind};
+
+pub(crate) const MS: i64 = 1_000_000;
 
 /// A job under construction. Times are on the true clock; the ranks' clocks are applied at the end.
 pub(crate) struct TestJob {
@@ -33,6 +37,11 @@ pub(crate) struct TestWork(
     pub(crate) &'static str,
     pub(crate) &'static str,
 );
+
+pub(crate) const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
+
+pub(crate) const NORM: TestWork =
+    TestWork("norm_kernel", "aten::layer_norm", "8×8", "Normalization");
 
 impl TestJob {
     /// A job with this many ranks on host "a".
@@ -60,51 +69,6 @@ impl TestJob {
         });
         TestJob {
             ranks: ranks.collect(),
-        }
-    }
-
-    /// Four ranks that meet in an all-reduce every 22 ms; the clock of the last two, on host "b", is 5 ms ahead.
-    pub(crate) fn on_two_clocks() -> TestJob {
-        const MS: i64 = 1_000_000;
-        let mut job = TestJob::new(4);
-        for step in 0..40_i64 {
-            let start_ns = step * 22 * MS;
-            job.step(step as u64, start_ns, start_ns + 22 * MS);
-            let spans = [(start_ns + 20 * MS, start_ns + 22 * MS); 4];
-            job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
-        }
-        job.host(2, "b", 5 * MS, 0.0).host(3, "b", 5 * MS, 0.0)
-    }
-
-    /// Two pipeline stages and four micro-batches in a step of 100 ms: the second stage waits 40 ms for the first one,
-    /// and is idle for 10 ms after the last micro-batch.
-    ///
-    /// ```text
-    /// ms         0         40  50  60  70     80    90        100
-    /// rank 0               [S) [S) [S) [S)          [all-reduce)
-    /// rank 1     [receive────) [R) [R) [R)    idle──[all-reduce)
-    /// ```
-    pub(crate) fn of_two_stages() -> TestJob {
-        let mut job = TestJob::new(2);
-        job.step_of_two_stages(0, true);
-        job
-    }
-
-    /// The same as one step of several; with `waits` false, the second stage waits for nothing.
-    pub(crate) fn step_of_two_stages(&mut self, number: u64, waits: bool) {
-        const MS: i64 = 1_000_000;
-        let start_ns = number as i64 * 100 * MS;
-        let at = |ms: i64| start_ns + ms * MS;
-        self.step(number, start_ns, at(100));
-        let first = if waits { 0 } else { 40 };
-        for (send, receive) in [(40, first), (50, 50), (60, 60), (70, 70)] {
-            let spans = [(at(send), at(send + 1)), (at(receive), at(send + 1))];
-            self.send("1 mesh_pp", &[0, 1], [0, 1], spans);
-        }
-        let span = (at(90), at(100));
-        self.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
-        if waits {
-            self.idle(1, at(90), 10 * MS);
         }
     }
 
@@ -318,6 +282,20 @@ impl TestJob {
             calls,
             total_ns,
         });
+    }
+
+    /// Adds ten calls to the nth step of each rank: those of a rank take this many milliseconds together.
+    pub(crate) fn same_calls(&mut self, step: u32, of: &TestWork, ms: &[i64]) {
+        for (rank, ms) in ms.iter().enumerate() {
+            self.work(rank, step, of, 10, ms * MS);
+        }
+    }
+
+    /// Adds calls of 1 ms to the nth step of each rank: this many.
+    pub(crate) fn more_calls(&mut self, step: u32, of: &TestWork, ms: &[i64]) {
+        for (rank, ms) in ms.iter().enumerate() {
+            self.work(rank, step, of, *ms as u32, ms * MS);
+        }
     }
 
     /// Gives the collective that a rank added last uneven parts: what it sends to each rank of the group, and what it

@@ -3,6 +3,7 @@
 use super::Job;
 use super::matching::{Matched, Member};
 use crate::base::interval::Interval;
+use crate::base::sort::FirstMax;
 
 /// A collective on the common clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +59,8 @@ impl Job {
             Some((*member, Interval::new(ns(span.start_ns), ns(span.end_ns))))
         });
         let spans: Vec<(Member, Interval)> = spans.collect();
-        // On a tie, the first.
         let last = spans.iter().map(|(member, span)| (span.start_ns, *member));
-        let (last_ns, last) =
-            last.reduce(|last, next| if next.0 > last.0 { next } else { last })?;
+        let (last_ns, last) = last.first_max_by_key(|one| one.0)?;
         let first_end_ns = spans.iter().map(|(_, span)| span.end_ns).min()?;
         Some(Timing {
             last,

@@ -182,11 +182,11 @@ impl Estimator<'_> {
     }
 
     /// How much longer the work before each of the selected parts takes than the same work on other ranks. Kernels that
-    /// run beside a collective end later, too, and so delay the next one: what the own time does not explain is that part
+    /// run during a collective end later, too, and so delay the next one: what the own time does not explain is that part
     /// of its excess over the peers.
     fn slower(&self, which: impl Fn(&Part) -> bool) -> Vec<i64> {
         let mut by_ns = vec![0; self.flow.parts.len()];
-        // For each rank and step, how much longer the kernels beside its collectives take.
+        // For each rank and step, how much longer the kernels during its collectives take.
         let mut overlapping: Map<(usize, usize), i64> = Map::default();
         let step_of = |part: &Part| self.flow.node_of(part)?.step;
         let parts = || {
@@ -232,7 +232,7 @@ impl Estimator<'_> {
     fn even_work(&self, plan: &mut Plan, rank: usize) {
         let usual = |value: fn(OwnTime) -> i64| self.medians(|part| part.rank != rank, value);
         let (works, totals) = (usual(|own| own.work_ns), usual(|own| own.total_ns));
-        // What ran beside a collective that others waited in does not follow it, so that their own time is shorter than
+        // What ran during a collective that others waited in does not follow it, so that their own time is shorter than
         // their work: in a step, a rank cannot give away more than it has beyond the usual. Time before several
         // simultaneous collectives counts once.
         let mut left: Map<usize, i64> = Map::default();

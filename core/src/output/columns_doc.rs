@@ -17,7 +17,7 @@ Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` 
 cells. Sheets without rows are left out; `window` is there where a step, a range of time or one of several GPUs is analyzed alone, and all
 other sheets are about that part then. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
 needs a trace that computes activations again, `entry_point` and `call_stack_full` need Python frames, roofline columns need a
-GPU to judge by, and `param: …` columns need operators that have the parameter. An empty cell is an unknown, never a zero.
+GPU for the roofline, and `param: …` columns need operators that have the parameter. An empty cell is an unknown, never a zero.
 
 Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and comes after them.
 ";

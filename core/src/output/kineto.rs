@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::trace::{
-    Category, DeviceProperties, Dims, EventId, LinkId, OpArgs, ShapeId, StringId, Trace, TrackId,
+    DeviceProperties, Dims, EventId, LinkId, OpArgs, ShapeId, StringId, Trace, TrackId,
 };
 
 /// Writes a trace as a `.json.gz`; `None` if it cannot be written.
@@ -101,7 +101,7 @@ impl Object {
     }
 }
 
-/// The metadata beside the events; a redacted trace has only the GPUs.
+/// The metadata next to the events; a redacted trace has only the GPUs.
 fn metadata(trace: &Trace) -> Vec<(&str, String)> {
     const DEVICES: &str = "deviceProperties";
     let known = trace.metadata.iter();
@@ -227,7 +227,7 @@ fn instant(
 fn call(trace: &Trace, event: EventId, sequence_number: Option<i64>) -> String {
     let events = &trace.events;
     let mut call = Object::event("X", trace, events.track(event));
-    call.text("cat", category(events.category(event)));
+    call.text("cat", events.category(event).cat());
     call.text("name", trace.name(event));
     call.add("ts", &microseconds(events.ts_ns(event)));
     if let Some(dur_ns) = events.dur_ns(event) {
@@ -257,23 +257,6 @@ fn call(trace: &Trace, event: EventId, sequence_number: Option<i64>) -> String {
         call.add("args", &args.ended());
     }
     call.ended()
-}
-
-/// The name that [`Category::parse`] reads.
-fn category(category: Category) -> &'static str {
-    match category {
-        Category::CpuOp => "cpu_op",
-        Category::Runtime => "cuda_runtime",
-        Category::Driver => "cuda_driver",
-        Category::PythonFunction => "python_function",
-        Category::Kernel => "kernel",
-        Category::GpuMemcpy => "gpu_memcpy",
-        Category::GpuMemset => "gpu_memset",
-        Category::UserAnnotation => "user_annotation",
-        Category::GpuUserAnnotation => "gpu_user_annotation",
-        Category::Overhead => "overhead",
-        Category::Other => "Trace",
-    }
 }
 
 /// Shapes, types, strides and values; null if the recorded form was unreadable.
@@ -328,7 +311,7 @@ fn spelled(text: &str) -> String {
 }
 
 /// Nanoseconds as microseconds, all digits.
-fn microseconds(ns: i64) -> String {
+pub(crate) fn microseconds(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let ns = ns.unsigned_abs();
     format!("{sign}{}.{:03}", ns / 1000, ns % 1000)

@@ -1,4 +1,14 @@
-//! Everything that Dormer writes: documents, files, reproducers.
+//! Everything that Dormer writes.
+//!
+//! ```text
+//! Profile + Report, Comparison, Job ─┬ documents ─→ document ─→ Markdown, HTML
+//!                                    ├ json, replay, sheets ──→ bytes
+//!                                    └ export: all of these as files, listed and made one by one
+//! Profile ─redact→ Profile without private names ─kineto→ JSON of the profiler
+//! Fleet ─regressions→ Markdown, JSON, CSV
+//! ```
+//!
+//! The pages of `docs/` that are generated from code are here, too: `columns_doc`, `findings_doc`, `tables_doc`.
 
 mod columns_doc;
 mod findings_doc;
@@ -23,7 +33,7 @@ pub mod replay;
 
 /// Compares a page of `docs/` with what it is generated from. With `UPDATE=1` in the environment, writes it instead.
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the page lies beside the source")]
+#[expect(clippy::disallowed_methods, reason = "the page is next to the source")]
 fn assert_page(name: &str, expected: &str, test: &str) {
     let path = format!("{}/../docs/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("UPDATE").is_some() {

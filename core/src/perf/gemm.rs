@@ -132,6 +132,20 @@ pub(super) fn push_transpose(params: &mut Params, input: &OpInput) {
     }
 }
 
+/// M, K and N of the first two arguments: A of M × K and B of K × N.
+pub(super) fn matrix_sizes(input: &OpInput) -> Option<[f64; 3]> {
+    let [m, k] = input.sized(0)?;
+    let [_, n] = input.sized(1)?;
+    Some([m, k, n])
+}
+
+/// M, K and N of a linear layer: x of … × K in the first argument, W of N × K at `w`.
+pub(super) fn linear_sizes(input: &OpInput, w: usize) -> Option<[f64; 3]> {
+    let (&k, rows) = input.sizes(0)?.split_last()?;
+    let [n, _] = input.sized(w)?;
+    Some([product(rows), k as f64, n])
+}
+
 /// `dot(x, y)`: one row times one column.
 pub(super) fn dot(input: &OpInput) -> Option<Modelled> {
     let [k] = input.sized(0)?;
@@ -141,12 +155,9 @@ pub(super) fn dot(input: &OpInput) -> Option<Modelled> {
 
 /// `linear(x, W, bias)` when it launches its own kernel: x of … × K, W of N × K.
 pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
-    let (&k, rows) = input.sizes(0)?.split_last()?;
-    let [n, _] = input.sized(1)?;
-    let m = product(rows);
     let gemm = Gemm {
         has_bias: input.tensor(2).is_some(),
-        ..Gemm::uniform([m, k as f64, n], dtype::bytes(input.dtype(0)))
+        ..Gemm::uniform(linear_sizes(input, 1)?, dtype::bytes(input.dtype(0)))
     };
     Some(bare(gemm.work(input.dtype(0))))
 }
@@ -194,14 +205,12 @@ pub(super) fn matmul_sizes(input: &OpInput) -> Option<[f64; 4]> {
 
 /// `linear_backward(x, dY, W, mask)`: dX = dY·W, dW = dYᵀ·x, two GEMMs of the forward pass's size.
 pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
-    let (&k, rows) = input.sizes(0)?.split_last()?;
-    let [n, _] = input.sized(2)?;
-    let m = product(rows);
+    let [m, k, n] = linear_sizes(input, 2)?;
     let element = dtype::bytes(input.dtype(0));
     let [asks_x, asks_w, asks_bias] = input.asked_gradients(3)?;
     let products = [
-        (asks_x, Gemm::uniform([m, n, k as f64], element)),
-        (asks_w, Gemm::uniform([n, m, k as f64], element)),
+        (asks_x, Gemm::uniform([m, n, k], element)),
+        (asks_w, Gemm::uniform([n, m, k], element)),
     ];
     let products = products.iter().filter(|(asked, _)| *asked);
     let works: Vec<Work> = products
@@ -221,11 +230,10 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `_int_mm(A, B)`: 8-bit operands, 32-bit results.
 pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
-    let [m, k] = input.sized(0)?;
-    let [_, n] = input.sized(1)?;
+    let sizes = matrix_sizes(input)?;
     let gemm = Gemm {
         c: Some(4.0),
-        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0))).of_call(input, 0)
+        ..Gemm::uniform(sizes, dtype::bytes(input.dtype(0))).of_call(input, 0)
     };
     Some(bare(gemm.work(input.dtype(0))))
 }

@@ -15,6 +15,7 @@
 //! Models that TraceLens has as well also give its parameters, with its names and values, because its sheets are
 //! grouped by them. If TraceLens counts wrong, [`Work`] is correct nevertheless, and the parameters stay TraceLens's.
 
+mod arguments;
 mod aten_attention;
 mod attention;
 mod cache;
@@ -60,7 +61,6 @@ mod tf32;
 mod transpose;
 mod triton;
 pub mod user;
-mod value;
 
 #[cfg(test)]
 mod tests;
@@ -118,6 +118,11 @@ impl Modelled {
     pub fn param(&self, wanted: &str) -> Option<&Param> {
         let found = self.params.iter().find(|(name, _)| *name == wanted)?;
         Some(&found.1)
+    }
+
+    /// A size of at least one among them.
+    pub fn size_of(&self, wanted: &str) -> Option<u64> {
+        self.param(wanted)?.size()
     }
 }
 

@@ -4,7 +4,7 @@
 //! second operand as N × K. Scales are not counted if TraceLens leaves them out.
 
 use super::dtype;
-use super::gemm::{Gemm, push_transpose};
+use super::gemm::{Gemm, matrix_sizes, push_transpose};
 use super::input::product;
 use super::params::{self, Param, Params};
 use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare, on_matrices};
@@ -24,13 +24,11 @@ const FP4_BYTES: f64 = 0.5;
 /// another type is requested. If an element packs two numbers, TraceLens takes the number of elements as K; it ignores
 /// the bias.
 pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
-    let [m, k] = input.sized(0)?;
-    let [_, n] = input.sized(1)?;
     let element = dtype::bytes(input.dtype(0));
     let gemm = Gemm {
         has_bias: input.n_args() == 3,
         c: element.map(|size| size.max(2.0)),
-        ..Gemm::uniform([m, k, n], element)
+        ..Gemm::uniform(matrix_sizes(input)?, element)
     };
     let numbers = dtype::numbers(input.dtype(0));
     let (bias, of_result) = if input.name.ends_with("_v2") {
@@ -44,7 +42,7 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
     };
     let in_memory = |at: usize| Some(element? / numbers * input.distinct_share(at));
     let unpacked = Gemm {
-        k: k * numbers,
+        k: gemm.k * numbers,
         has_bias: input.tensor(bias).is_some(),
         a: in_memory(0),
         b: in_memory(1),
@@ -75,11 +73,9 @@ pub(super) fn int8_linear(input: &OpInput) -> Option<Modelled> {
 
 /// A pair of matrices that Transformer Engine multiplies inside a fused layer.
 pub(super) fn te_pseudo(input: &OpInput) -> Option<Modelled> {
-    let [m, k] = input.sized(0)?;
-    let [_, n] = input.sized(1)?;
     let gemm = Gemm {
         c: Some(2.0),
-        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+        ..Gemm::uniform(matrix_sizes(input)?, dtype::bytes(input.dtype(0)))
     };
     (input.dtype(0) == input.dtype(1)).then(|| with_params(input, &gemm, [0, 1], None))
 }

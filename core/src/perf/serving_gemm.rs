@@ -4,7 +4,7 @@
 //! has two bytes per element if the operands have one.
 
 use super::dtype;
-use super::gemm::Gemm;
+use super::gemm::{Gemm, linear_sizes, matrix_sizes};
 use super::input::{Tensor, product};
 use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare, on_matrices};
 use crate::hardware::Precision;
@@ -40,16 +40,14 @@ pub(super) fn fp4_out_first(input: &OpInput) -> Option<Modelled> {
 
 /// `fp8_scaled_mm(A, B, scales, scales, type, bias)` of SGLang, B of K × N.
 pub(super) fn columns(input: &OpInput) -> Option<Modelled> {
-    let [m, k] = input.sized(0)?;
-    let [_, n] = input.sized(1)?;
+    let [m, k, n] = matrix_sizes(input)?;
     Some(eight_bit([1.0, m, k, n], input))
 }
 
 /// `w8a8_block_fp8_matmul(A, B, …)`, `int8_scaled_mm` of bitsandbytes: B of N × K, A of … × K.
 pub(super) fn rows(input: &OpInput) -> Option<Modelled> {
-    let (k, rows) = input.sizes(0)?.split_last()?;
-    let [n, _] = input.sized(1)?;
-    Some(eight_bit([1.0, product(rows), *k as f64, n], input))
+    let [m, k, n] = linear_sizes(input, 1)?;
+    Some(eight_bit([1.0, m, k, n], input))
 }
 
 /// `bmm_fp8(A, B, out, …)`, A of B × M × K.

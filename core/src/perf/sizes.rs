@@ -1,7 +1,7 @@
 //! Sizes of GEMMs that TraceLens has no parameters for, and thus no sizes in its sheets.
 
 use super::OpInput;
-use super::gemm::{matmul_sizes, offsets};
+use super::gemm::{linear_sizes, matmul_sizes, matrix_sizes, offsets};
 use super::input::product;
 use super::serving_gemm::packed;
 
@@ -38,16 +38,14 @@ pub(super) fn of_two(input: &OpInput) -> Option<ProductSizes> {
         let [_, _, n] = input.sized(1)?;
         return sizes([batch, m, k, n]);
     }
-    let [m, k] = input.sized(0)?;
-    let [_, n] = input.sized(1)?;
+    let [m, k, n] = matrix_sizes(input)?;
     sizes([1.0, m, k, n])
 }
 
 /// `linear(x, W, …)` and similar ops: x of … × K, W of N × K.
 pub(super) fn of_rows(input: &OpInput) -> Option<ProductSizes> {
-    let (&k, rows) = input.sizes(0)?.split_last()?;
-    let [n, _] = input.sized(1)?;
-    sizes([1.0, product(rows), k as f64, n])
+    let [m, k, n] = linear_sizes(input, 1)?;
+    sizes([1.0, m, k, n])
 }
 
 /// `matmul(A, B)`.

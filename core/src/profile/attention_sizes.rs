@@ -37,7 +37,7 @@ impl AttentionSizes {
     }
 
     fn of_params(modelled: &Modelled) -> Option<AttentionSizes> {
-        let size = |wanted: &str| modelled.param(wanted)?.size();
+        let size = |name| modelled.size_of(name);
         let (n_q, h_q, d_qk) = (size("N_Q")?, size("H_Q")?, size("d_h_qk")?);
         let batch = size("B").unwrap_or(1);
         Some(AttentionSizes {

@@ -81,11 +81,9 @@ impl<'a> Passes<'a> {
     }
 
     pub(crate) fn is_backward(&mut self, call: EventId) -> bool {
-        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
-        let node = tree.node_of(call);
-        let above = node.into_iter().flat_map(|node| tree.ancestors(node));
-        let mut events = above.filter_map(|node| tree.event(node));
-        events.any(|event| self.is_engine.of(trace, event))
+        let trace = &self.profile.trace;
+        let mut around = self.profile.tree.calls_around(call);
+        around.any(|call| self.is_engine.of(trace, call))
     }
 }
 

@@ -70,7 +70,7 @@ impl ConvolutionShape {
             dilation: sizes("dilation").unwrap_or_else(|| vec![1; n_dims]),
             padding: sizes("padding"),
             output_padding: sizes("output_padding").unwrap_or_else(|| vec![0; n_dims]),
-            groups: modelled.param("groups").and_then(Param::size).unwrap_or(1),
+            groups: modelled.size_of("groups").unwrap_or(1),
             is_transposed: modelled
                 .param("transposed_conv")
                 .is_some_and(Param::is_true),

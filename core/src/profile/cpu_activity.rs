@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::cpu_calls::{OPTIMIZER_RANGE, is_capture_edge};
 use crate::profile::Profile;
@@ -70,7 +70,7 @@ impl CpuActivities {
             .map(|(activity, covered)| (activity, covered.within(window)))
             .filter(|(_, ns)| *ns > at_least_ns);
         // The first of equally long ones.
-        let longest = found.reduce(|longest, next| if next.1 > longest.1 { next } else { longest });
+        let longest = found.first_max_by_key(|one| one.1);
         longest.map(|(activity, _)| activity)
     }
 }

@@ -5,7 +5,7 @@ use super::operations::Operation;
 use crate::base::sort::Arrange;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_fill, makes_constant};
 use crate::perf::OpInput;
-use crate::trace::{Category, EventId};
+use crate::trace::EventId;
 
 impl ElementwiseKind {
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> ElementwiseKind {
@@ -50,11 +50,9 @@ impl Movement {
 
 /// The names of the operators around a call, innermost first.
 fn operators_around(profile: &Profile, call: EventId) -> impl Iterator<Item = &str> {
-    let (trace, tree) = (&profile.trace, &profile.tree);
-    let above = tree.node_of(call).map(|node| tree.ancestors(node));
-    let operators = above.into_iter().flatten();
-    let operators = operators.filter(|node| tree.category(trace, *node) == Category::CpuOp);
-    operators.filter_map(|node| Some(trace.name(tree.event(node)?)))
+    let trace = &profile.trace;
+    let ops = profile.tree.ops_around(trace, call);
+    ops.map(|op| trace.name(op))
 }
 
 /// Whether an operation fills a tensor as part of an operator that makes a tensor of one value.

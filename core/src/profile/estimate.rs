@@ -39,7 +39,7 @@ impl Estimate {
     /// "32×5120×2880, from config"; with the number of experts for MoE, and only the source for anything that is not a
     /// GEMM.
     pub(crate) fn sizes(&self) -> String {
-        let size = |name: &str| self.modelled.param(name)?.size();
+        let size = |name| self.modelled.size_of(name);
         let experts = size("E").zip(size("topk"));
         let gemm = size("M").zip(size("N")).zip(size("K"));
         let sizes = match (experts, gemm) {

@@ -11,7 +11,7 @@ use crate::names::gemm::{
 };
 use crate::names::tile::Tile;
 pub(crate) use crate::perf::ProductSizes as GemmSizes;
-use crate::perf::{ComputeSpec, Param, Work};
+use crate::perf::{ComputeSpec, Modelled, Work};
 
 impl GemmSizes {
     /// Sizes from the parameters of the perf model or from what it knows otherwise; `None` if it has neither.
@@ -21,8 +21,11 @@ impl GemmSizes {
 
     /// Sizes from the parameters of the perf model.
     pub(crate) fn of_params(operation: &Operation) -> Option<GemmSizes> {
-        let modelled = operation.known()?;
-        let size = |wanted: &str| modelled.param(wanted)?.size();
+        GemmSizes::of_modelled(operation.known()?)
+    }
+
+    pub(crate) fn of_modelled(modelled: &Modelled) -> Option<GemmSizes> {
+        let size = |name| modelled.size_of(name);
         Some(GemmSizes {
             batch: size("B").unwrap_or(1),
             m: size("M")?,
@@ -79,7 +82,7 @@ pub(crate) fn activation_bytes(compute: ComputeSpec) -> f64 {
 pub(crate) fn weight_bytes(operation: &Operation, work: Work) -> Option<f64> {
     let bytes = work.bytes?;
     let sizes = GemmSizes::of_params(operation)?;
-    let chosen = operation.known()?.param("topk").and_then(Param::size);
+    let chosen = operation.known()?.size_of("topk");
     let [batch, m, n, k] = [sizes.batch, sizes.m, sizes.n, sizes.k].map(|size| size as f64);
     let n = n * chosen.unwrap_or(1) as f64;
     let activations = batch * m * (n + k) * activation_bytes(work.compute?);

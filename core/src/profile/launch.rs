@@ -9,6 +9,8 @@
 //! Each piece of work has one call. In a trace of several processes that use the same ids, this is a call of the same
 //! process (`ranks.rs`).
 
+mod callers;
+mod link_key;
 mod ranks;
 mod repeated;
 mod size;
@@ -19,7 +21,9 @@ mod tests;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::row_id::row_id;
-use crate::trace::{ByName, EventId, LinkId, StringId, Trace};
+use crate::trace::{ByName, EventId, StringId, Trace};
+use callers::{Ambiguous, Callers};
+use link_key::LinkKey;
 use ranks::Ranks;
 use repeated::Repeated;
 use table::LinkTable;
@@ -383,60 +387,6 @@ pub(crate) fn is_graph_call(trace: &Trace, call: EventId) -> bool {
     is_graph_launch(trace.name(call))
 }
 
-/// The calls with the link ids of GPU activity.
-struct Callers {
-    /// The first call of each row.
-    first: Vec<Option<EventId>>,
-    /// For each row, the first call of each further process.
-    others: Map<usize, Vec<(StringId, EventId)>>,
-}
-
-/// Calls of several processes have the id of some work.
-struct Ambiguous;
-
-impl Callers {
-    fn new(trace: &Trace, calls: &[EventId], table: &LinkTable) -> Callers {
-        let mut first = vec![None; table.rows.len()];
-        let mut others: Map<usize, Vec<(StringId, EventId)>> = Map::default();
-        for &call in calls {
-            let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
-                continue;
-            };
-            let first = *first[row].get_or_insert(call);
-            if let (Some(process), Some(known)) = (process(trace, call), process(trace, first))
-                && process != known
-            {
-                let others = others.entry(row).or_default();
-                if !others.iter().any(|(known, _)| *known == process) {
-                    others.push((process, call));
-                }
-            }
-        }
-        Callers { first, others }
-    }
-
-    /// The call of a row; if several processes have one, that of the process that drives the work's device.
-    fn of(
-        &self,
-        trace: &Trace,
-        row: usize,
-        driver: Option<StringId>,
-    ) -> Result<Option<EventId>, Ambiguous> {
-        let first = self.first.get(row).copied().flatten();
-        let others = self.others.get(&row);
-        match driver {
-            Some(_) if first.and_then(|first| process(trace, first)) == driver => Ok(first),
-            Some(driver) => {
-                let mut others = others.into_iter().flatten();
-                let of_driver = others.find(|(process, _)| *process == driver);
-                Ok(of_driver.map(|(_, call)| *call))
-            }
-            None if others.is_some() => Err(Ambiguous),
-            None => Ok(first),
-        }
-    }
-}
-
 /// The process of an event; for GPU activity, its GPU: streams of one GPU share a process.
 pub(crate) fn process(trace: &Trace, event: EventId) -> Option<StringId> {
     trace
@@ -457,52 +407,4 @@ fn is_around(trace: &Trace, one: EventId, other: EventId) -> bool {
     !is_same
         && events.track(one) == events.track(other)
         && (within(one_span, other_span) || within(other_span, one_span))
-}
-
-/// Which id links calls to work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LinkKey {
-    Correlation,
-    ExternalId,
-}
-
-impl LinkKey {
-    /// Decided by the first launching call: in very old traces it has no correlation id. If there are no calls named
-    /// like a launch, as in a trace with only copies, any correlation id decides.
-    fn of(trace: &Trace, calls: &[EventId]) -> LinkKey {
-        let mut other_names: Vec<StringId> = Vec::new();
-        for &call in calls {
-            let name = trace.events.name(call);
-            if other_names.contains(&name) {
-                continue;
-            }
-            if !contains_launch(trace.strings.get(name)) {
-                other_names.push(name);
-                continue;
-            }
-            return match trace.events.correlation(call) {
-                Some(_) => LinkKey::Correlation,
-                None => LinkKey::ExternalId,
-            };
-        }
-        let mut correlations = calls.iter().map(|call| trace.events.correlation(*call));
-        match correlations.any(|id| id.is_some()) {
-            true => LinkKey::Correlation,
-            false => LinkKey::ExternalId,
-        }
-    }
-
-    #[inline]
-    fn read(self, trace: &Trace, event: EventId) -> Option<LinkId> {
-        match self {
-            LinkKey::Correlation => trace.events.correlation(event),
-            LinkKey::ExternalId => trace.events.external_id(event),
-        }
-    }
-}
-
-fn contains_launch(name: &str) -> bool {
-    name.as_bytes()
-        .windows(b"launch".len())
-        .any(|window| window.eq_ignore_ascii_case(b"launch"))
 }

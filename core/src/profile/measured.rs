@@ -199,7 +199,7 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// Whether a kernel beside the main one sums the parts of a split-K GEMM.
+    /// Whether a kernel besides the main one sums the parts of a split-K GEMM.
     fn has_split_sum(&self) -> bool {
         let mut helpers = self.helpers.iter();
         helpers.any(|helper| helper.kind == HelperKind::SplitSum)

@@ -11,6 +11,9 @@
 //! Each part reads only the parts to its left. None of it depends on the hardware or on thresholds; applying those is
 //! the job of the [report](crate::report).
 //!
+//! Two lists are easily confused: [`ops`] has each call that launches GPU activity, [`operations`] the calls with equal
+//! arguments together, with their FLOPs and bytes.
+//!
 //! A [window] of a profile is itself a profile of the same trace: its launches and its call tree are subsets of the
 //! full ones, and everything else is derived from them.
 
@@ -31,6 +34,7 @@ pub mod estimate;
 pub(crate) mod exposed;
 pub mod gaps;
 pub(crate) mod gemm;
+mod input_rows;
 pub mod kernels;
 pub(crate) mod kv_cache;
 pub mod lanes;

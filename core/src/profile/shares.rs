@@ -10,7 +10,7 @@
 //!
 //! ```text
 //! stream 7  [======= add =======)        add has 10 ms of the computation, but 4 ms of the run:
-//! stream 9  [=== all-reduce ===)         without it the all-reduce would take its 6 ms all the same
+//! stream 9  [=== all-reduce ===)         without it the all-reduce would take its 6 ms nevertheless
 //! ms        0    2    4    6    8   10
 //! ```
 
@@ -53,7 +53,7 @@ impl Shares {
     }
 
     fn of(profile: &Profile, counted_as: impl Fn(Running) -> Option<Running>) -> Shares {
-        // The last owner stands for no operation.
+        // The last owner collects what belongs to no operation.
         let nobody = profile.operations().len();
         let own = profile.gpu.iter().filter_map(|(id, work)| {
             let owner = profile.owner_of(id).map_or(nobody, |owner| owner.operation);

@@ -1,4 +1,4 @@
-//! How GPU time splits.
+//! How the GPU time of a profile splits: that of all its GPUs together, and that of each.
 
 use std::sync::Arc;
 

@@ -10,7 +10,9 @@ use crate::base::sort::Arrange;
 use crate::findings::compute::{
     at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns,
 };
-use crate::findings::{Assessment, Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
+use crate::findings::{
+    Assessment, Estimate, Finding, Impact, Outcome, Priority, RankedFinding, Row, Tier,
+};
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
 use crate::profile::tensors::only_moves;
@@ -41,7 +43,7 @@ pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
-/// The notes beside the findings.
+/// The notes that accompany findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asides {
     /// What all of them save together.
@@ -52,7 +54,7 @@ pub struct Asides {
     pub nothing: Option<String>,
 }
 
-/// The notes beside the findings of a report.
+/// The notes that accompany the findings of a report.
 pub fn asides(profile: &Profile, report: &Report) -> Asides {
     Asides {
         together: together(report),
@@ -208,52 +210,12 @@ fn nothing(profile: &Profile, report: &Report) -> Option<String> {
 /// implausible, or low for reasons that are not findings.
 fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     let thresholds = &report.options.thresholds;
-    let computing = || {
-        let outcomes = report.analyses.outcomes.iter();
-        outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute)
-    };
-    let all_ns = sum(computing().map(|outcome| outcome.time_ns));
+    let all_ns = sum(computing(report).map(|outcome| outcome.time_ns));
     if all_ns == 0 {
         return "No findings: nothing is computed.".to_owned();
     }
-    let percent = |is_it: &dyn Fn(&Row) -> bool| {
-        let rows = computing().flat_map(|outcome| &outcome.rows);
-        let ns = sum(rows.filter(|row| is_it(row)).map(|row| row.time_ns));
-        percent_of(ns, all_ns).unwrap_or(0.0)
-    };
     let low = thresholds.gate_efficiency_percent;
-    let is_low =
-        |row: &Row| !row.is_anomaly && row.efficiency_percent.is_some_and(|percent| percent < low);
-    // Rated by what is usual for its kind and size.
-    let is_usual = |row: &Row| {
-        let assessment = row.assessment;
-        is_low(row) && assessment.is_some_and(|one| one != Assessment::NeedsInvestigation)
-    };
-    let rest = [
-        (
-            percent(&|row| row.efficiency_percent.is_none()),
-            "has no FLOP/byte model".to_owned(),
-        ),
-        (
-            percent(&|row| row.is_anomaly),
-            "is above its roofline (shapes, times or GPU figures are off, or data stays in caches)"
-                .to_owned(),
-        ),
-        (
-            percent(&is_usual),
-            format!(
-                "is below {} of roofline, as is usual for its kind and size",
-                format::percent(low)
-            ),
-        ),
-        (
-            percent(&|row| is_low(row) && !is_usual(row)),
-            format!(
-                "is below {} of roofline, too short or too small a part of the run to be ranked",
-                format::percent(low)
-            ),
-        ),
-    ];
+    let rest = not_near_roofline(report, all_ns);
     let named: Vec<String> = rest
         .iter()
         .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
@@ -288,12 +250,58 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     format!("{found}{below}{}", little_idle(report))
 }
 
+/// The outcomes of analyses of computation.
+fn computing(report: &Report) -> impl Iterator<Item = &Outcome> {
+    let outcomes = report.analyses.outcomes.iter();
+    outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute)
+}
+
+/// The parts of the compute time that are not near the roofline, in percent, each with what is said of it.
+fn not_near_roofline(report: &Report, all_ns: i64) -> [(f64, String); 4] {
+    let percent = |is_it: &dyn Fn(&Row) -> bool| {
+        let rows = computing(report).flat_map(|outcome| &outcome.rows);
+        let ns = sum(rows.filter(|row| is_it(row)).map(|row| row.time_ns));
+        percent_of(ns, all_ns).unwrap_or(0.0)
+    };
+    let low = report.options.thresholds.gate_efficiency_percent;
+    let is_low =
+        |row: &Row| !row.is_anomaly && row.efficiency_percent.is_some_and(|percent| percent < low);
+    // Rated by what is usual for its kind and size.
+    let is_usual = |row: &Row| {
+        let assessment = row.assessment;
+        is_low(row) && assessment.is_some_and(|one| one != Assessment::NeedsInvestigation)
+    };
+    [
+        (
+            percent(&|row| row.efficiency_percent.is_none()),
+            "has no FLOP/byte model".to_owned(),
+        ),
+        (
+            percent(&|row| row.is_anomaly),
+            "is above its roofline (shapes, times or GPU figures are off, or data stays in caches)"
+                .to_owned(),
+        ),
+        (
+            percent(&is_usual),
+            format!(
+                "is below {} of roofline, as is usual for its kind and size",
+                format::percent(low)
+            ),
+        ),
+        (
+            percent(&|row| is_low(row) && !is_usual(row)),
+            format!(
+                "is below {} of roofline, too short or too small a part of the run to be ranked",
+                format::percent(low)
+            ),
+        ),
+    ]
+}
+
 /// States that much of the compute time only moves data: it computes nothing, however near the roofline it is.
 fn only_moving(profile: &Profile, report: &Report, all_ns: i64) -> Option<String> {
     let input = report.analysis_input(profile);
-    let outcomes = report.analyses.outcomes.iter();
-    let rows = outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute);
-    let mut moving: Vec<&Row> = rows
+    let mut moving: Vec<&Row> = computing(report)
         .flat_map(|outcome| &outcome.rows)
         .filter(|row| only_moves(profile, input.operation(row.operation)))
         .collect();

@@ -103,7 +103,7 @@ fn place(slot: &Slot, all: &[Slot]) -> Option<String> {
         Part::Before => Some("before the layers".to_owned()),
         Part::Layers(_) => Some(format!("layer {}", ranges(&slot.layers))),
         Part::After => Some("after the layers".to_owned()),
-        Part::Beside => Some("other stream".to_owned()),
+        Part::OtherStream => Some("other stream".to_owned()),
     }
 }
 

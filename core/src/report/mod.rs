@@ -431,12 +431,12 @@ impl Shares {
 }
 
 /// Nanoseconds as a cell of a column in microseconds.
-fn us(ns: i64) -> Cell {
+pub(crate) fn us(ns: i64) -> Cell {
     Cell::Float(ns as f64 / 1e3)
 }
 
 /// Nanoseconds as a cell of a column in milliseconds.
-fn ms(ns: i64) -> Cell {
+pub(crate) fn ms(ns: i64) -> Cell {
     Cell::Float(ns as f64 / 1e6)
 }
 

@@ -16,10 +16,8 @@ pub(super) const NONE: &str = "NA";
 
 /// The modules around a call, innermost first, as recorded.
 fn around(profile: &Profile, call: EventId) -> impl Iterator<Item = &str> {
-    let tree = profile.full_tree();
-    let node = tree.node_of(call);
-    let above = node.into_iter().flat_map(|node| tree.ancestors(node));
-    let names = above.filter_map(|node| Some(profile.trace.name(tree.event(node)?)));
+    let calls = profile.full_tree().calls_around(call);
+    let names = calls.map(|call| profile.trace.name(call));
     names.filter(|name| name.starts_with(MODULE))
 }
 

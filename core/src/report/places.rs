@@ -5,7 +5,7 @@ use crate::base::interval::sum;
 use crate::profile::Profile;
 use crate::profile::origin::Origin;
 use crate::profile::tree::NodeId;
-use crate::trace::{Category, Dims, EventId, OpArgs, ShapeId, StringId};
+use crate::trace::{Category, Dims, EventId, OpArgs, StringId};
 
 /// Maximum depth shown below the operation.
 const MAX_DEPTH: usize = 3;
@@ -110,12 +110,7 @@ fn shapes(profile: &Profile, event: EventId) -> String {
     let dims = dims.unwrap_or_default();
     let shapes: Vec<String> = dims
         .iter()
-        .flat_map(|dims| -> &[ShapeId] {
-            match dims {
-                Dims::One(shape) => std::slice::from_ref(shape),
-                Dims::Many(shapes) => shapes,
-            }
-        })
+        .flat_map(Dims::shapes)
         .map(|shape| trace.args.shape(*shape))
         .filter(|sizes| !sizes.is_empty())
         .map(format::shape)

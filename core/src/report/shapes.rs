@@ -50,12 +50,8 @@ fn line(args: &OpArgs, table: &ArgsTable, strings: &StringTable) -> String {
     let mut n_tensors = 0;
     let mut scalar = None;
     for (position, dims) in dims.iter().enumerate() {
-        let ids = match dims {
-            Dims::One(id) => std::slice::from_ref(id),
-            Dims::Many(ids) => ids,
-        };
         let dtype = types.get(position).map(|id| strings.get(*id));
-        for sizes in ids.iter().map(|id| table.shape(*id)) {
+        for sizes in dims.shapes().iter().map(|id| table.shape(*id)) {
             if sizes.is_empty() {
                 let dtype = dtype.filter(|_| matches!(dims, Dims::One(_)));
                 scalar = scalar.or(dtype.and_then(format::dtype));

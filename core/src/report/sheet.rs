@@ -82,6 +82,25 @@ impl<S: AsRef<str>> Sheet<S> {
         let mut columns = self.columns.iter();
         columns.position(|column| column.label.as_ref() == label)
     }
+
+    /// Some columns of all rows, as text.
+    #[cfg(test)]
+    pub(crate) fn texts(&self, labels: &[&str]) -> Vec<Vec<String>> {
+        let text = |cell: &Cell| match cell {
+            Cell::Empty => "–".to_owned(),
+            Cell::Text(text) => text.clone(),
+            Cell::Int(number) => number.to_string(),
+            Cell::Float(number) => number.to_string(),
+            Cell::Flag(flag) => flag.to_string(),
+        };
+        let column = |label: &&str| {
+            let at = self.column(label);
+            at.unwrap_or_else(|| panic!("{label} is no column of {}", self.name.as_ref()))
+        };
+        let columns: Vec<usize> = labels.iter().map(column).collect();
+        let row = |row: &Vec<Cell>| columns.iter().map(|at| text(&row[*at])).collect();
+        self.rows.iter().map(row).collect()
+    }
 }
 
 /// One column of one row, as text.

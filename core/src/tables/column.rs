@@ -209,6 +209,19 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
+/// For each type of column, a method that gives the values of one by its name.
+macro_rules! typed_values {
+    ($($(#[$doc:meta])* $name:ident: $($variant:ident)|+ -> $type:ty;)+) => {$(
+        $(#[$doc])*
+        pub fn $name(&self, name: &str) -> &[Option<$type>] {
+            match self.column(name) {
+                $(Some(Column::$variant(values)))|+ => values,
+                _ => &[],
+            }
+        }
+    )+};
+}
+
 impl Table {
     /// Creates an empty table.
     pub fn new(kind: &'static TableKind) -> Table {
@@ -271,67 +284,20 @@ impl Table {
         self.columns.get(at)
     }
 
-    /// The values of a text column; empty if it is missing or has another type.
-    pub fn strs(&self, name: &str) -> &[Option<String>] {
-        match self.column(name) {
-            Some(Column::Str(values)) => values,
-            _ => &[],
-        }
-    }
-
-    /// Like [`Table::strs`], for a column of small integers or days.
-    pub fn i32s(&self, name: &str) -> &[Option<i32>] {
-        match self.column(name) {
-            Some(Column::I32(values) | Column::Date(values)) => values,
-            _ => &[],
-        }
-    }
-
-    /// Like [`Table::strs`], for a column of integers or times.
-    pub fn i64s(&self, name: &str) -> &[Option<i64>] {
-        match self.column(name) {
-            Some(Column::I64(values) | Column::Timestamp(values)) => values,
-            _ => &[],
-        }
-    }
-
-    /// Like [`Table::strs`], for a column of hashes.
-    pub fn u64s(&self, name: &str) -> &[Option<u64>] {
-        match self.column(name) {
-            Some(Column::U64(values)) => values,
-            _ => &[],
-        }
-    }
-
-    /// Like [`Table::strs`], for a column of numbers.
-    pub fn f64s(&self, name: &str) -> &[Option<f64>] {
-        match self.column(name) {
-            Some(Column::F64(values)) => values,
-            _ => &[],
-        }
-    }
-
-    /// Like [`Table::strs`], for a column of flags.
-    pub fn flags(&self, name: &str) -> &[Option<bool>] {
-        match self.column(name) {
-            Some(Column::Flag(values)) => values,
-            _ => &[],
-        }
-    }
-
-    /// Like [`Table::strs`], for a column of lists of hashes.
-    pub fn lists(&self, name: &str) -> &[Option<Vec<u64>>] {
-        match self.column(name) {
-            Some(Column::ListU64(values)) => values,
-            _ => &[],
-        }
-    }
-
-    /// Like [`Table::strs`], for a column of named texts.
-    pub fn maps(&self, name: &str) -> &[Option<Vec<(String, String)>>] {
-        match self.column(name) {
-            Some(Column::MapStr(values)) => values,
-            _ => &[],
-        }
+    typed_values! {
+        /// The values of a text column; empty if it is missing or has another type.
+        strs: Str -> String;
+        /// Like [`Table::strs`], for a column of small integers or days.
+        i32s: I32 | Date -> i32;
+        /// Like [`Table::strs`], for a column of integers or times.
+        i64s: I64 | Timestamp -> i64;
+        /// Like [`Table::strs`], for a column of hashes.
+        u64s: U64 -> u64;
+        /// Like [`Table::strs`], for a column of flags.
+        flags: Flag -> bool;
+        /// Like [`Table::strs`], for a column of lists of hashes.
+        lists: ListU64 -> Vec<u64>;
+        /// Like [`Table::strs`], for a column of named texts.
+        maps: MapStr -> Vec<(String, String)>;
     }
 }

@@ -3,10 +3,10 @@
 use super::Value;
 use crate::job::Digest;
 use crate::profile::Profile;
-use crate::profile::lanes::recorded_span;
+use crate::profile::lanes::begin_ns;
 
 pub(super) fn rows(profile: &Profile, digest: &Digest) -> Vec<Vec<Value>> {
-    let begin_ns = recorded_span(&profile.trace).map_or(0, |span| span.start_ns);
+    let begin_ns = begin_ns(&profile.trace);
     let has_gpu = profile.has_gpu_events();
     let steps = digest.steps.iter().zip(0_i32..).map(|(step, at)| {
         let gpu = has_gpu.then_some(step.gpu);

@@ -26,6 +26,16 @@ pub enum Dims {
     Many(Box<[ShapeId]>),
 }
 
+impl Dims {
+    /// The shapes of all tensors of the argument.
+    pub fn shapes(&self) -> &[ShapeId] {
+        match self {
+            Dims::One(shape) => std::slice::from_ref(shape),
+            Dims::Many(shapes) => shapes,
+        }
+    }
+}
+
 /// The arguments of one op call as the profiler wrote them. `None`: the key is missing, or its value is malformed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OpArgs {

@@ -91,13 +91,13 @@ impl<W: Wide> NarrowColumn<W> {
     pub(crate) fn get(&self, row: usize) -> Option<W> {
         let narrow = self.rows.get(row)?;
         match narrow == W::ESCAPE {
-            true => self.get_apart(row),
+            true => self.get_escaped(row),
             false => Some(W::widen(narrow)),
         }
     }
 
     #[cold]
-    fn get_apart(&self, row: usize) -> Option<W> {
+    fn get_escaped(&self, row: usize) -> Option<W> {
         let at = self.place(row).ok()?;
         self.escaped.get(at).map(|(_, value)| *value)
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! builder ─take─→ TracePart ─join─→ another builder
-//!    Rows: what was read   PartIds: what the ids are there
+//!    Rows: what it read    PartIds: its ids in the other one
 //! ```
 //!
 //! A builder may give several parts, in text order. Each contains only the strings, tracks and arguments that are new,
@@ -19,7 +19,7 @@ use super::{
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TracePart {
     /// What earlier parts contained.
-    told: Rows,
+    previous: Rows,
     text: String,
     /// Lengths of the strings in `text`.
     lens: Vec<u32>,
@@ -69,7 +69,7 @@ impl TracePart {
         let new_tracks = trace.tracks.iter().skip(previous.tracks);
         let spellings = trace.link_ids.spellings().get(previous.spellings..);
         let part = TracePart {
-            told: *previous,
+            previous: *previous,
             text,
             lens,
             tracks: new_tracks
@@ -115,7 +115,7 @@ impl TracePart {
     }
 
     pub(super) fn join(&self, trace: &mut Trace, first_uid: u32, ids: &mut PartIds) -> bool {
-        if ids.rows() != self.told {
+        if ids.rows() != self.previous {
             return false;
         }
         self.join_distinct(trace, ids);

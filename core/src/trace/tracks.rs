@@ -84,7 +84,7 @@ impl TrackTable {
 
 /// A correlation, external or flow id.
 ///
-/// Ids below 2³¹ stand for themselves. Larger ones, hexadecimal ones and names get a number with
+/// Ids below 2³¹ are the numbers of the trace. Larger ones, hexadecimal ones and names get a number with
 /// the top bit set, from [`LinkIds`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkId(pub u32);
@@ -95,7 +95,7 @@ impl LinkId {
         (self.0 < LinkIds::SPELLED).then_some(self.0)
     }
 
-    /// The row of its spelling; `None` for an id that stands for itself.
+    /// The row of its spelling; `None` for an id that is a number of the trace.
     pub(crate) fn spelling(self) -> Option<usize> {
         Some(self.0.checked_sub(LinkIds::SPELLED)? as usize)
     }

@@ -2,7 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
-use dormer_core::compare::{About, Comparison, Pair, PartKind, Step, Which};
+use dormer_core::compare::{Comparison, Pair, PartKind, Step, TraceProperties, Which};
 use dormer_core::names::Family;
 use dormer_core::report::overview::{Limit, SplitKind, split};
 
@@ -134,7 +134,7 @@ fn role(which: Which) -> &'static str {
     }
 }
 
-fn side(which: Which, about: &About, total_ns: i64, longest_ns: i64) -> ComparedSide {
+fn side(which: Which, about: &TraceProperties, total_ns: i64, longest_ns: i64) -> ComparedSide {
     ComparedSide {
         role: role(which).to_owned(),
         name: about.name.clone(),

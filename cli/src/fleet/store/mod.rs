@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dormer_core::base::calendar;
+use dormer_core::base::{calendar, format};
 use dormer_core::tables::{Column, RUNS, TABLES, Table, TableKind};
 use journal::Journal;
 pub(crate) use journal::complete_compaction;
@@ -115,11 +115,7 @@ pub(crate) fn hash_of(texts: &[String]) -> String {
         hash.update(text.as_bytes());
         hash.update([0xff]);
     }
-    let hash = hash.finalize();
-    hash.iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    format::hex(&hash.finalize()[..8])
 }
 
 /// The rows of a table by day.

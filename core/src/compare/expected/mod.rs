@@ -131,15 +131,19 @@ pub(crate) enum Sizes {
     Unknown,
 }
 
-/// The work that both sides do at least, if they compute the same with different operations.
+/// What both sides compute; the work that both do at least, if they compute the same with different operations.
 #[derive(Default)]
-struct Least {
+struct ComparedWork {
     works: Pair<Vec<(Work, u64)>>,
     /// How often.
-    units: Pair<u64>,
+    n_calls: Pair<u64>,
+    /// Whether the sides compute different amounts.
+    differs: bool,
     /// It is the work of several operations, where the other side has fewer: they move more bytes, so that it tells the
     /// ratio of the times, but no roofline.
     is_ratio_only: bool,
+    /// How many times as much the target computes; `None` if unknown.
+    sizes_ratio: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -183,64 +187,25 @@ impl Judge {
         if self.could_run_in_tf32(sides, ops) {
             works.target.iter_mut().for_each(|(work, _)| in_tf32(work));
         }
-        let sizes_ratio = match sizes {
-            Sizes::Other => sizes_ratio(&works),
-            Sizes::Same | Sizes::Least => Some(1.0),
-            Sizes::Unknown => None,
-        };
-        let n_calls = works.as_ref().map(|works| n_calls(works));
-        let (works, n_calls, work_differs, is_ratio_only) = match sizes {
-            Sizes::Least => {
-                let least = self.least(works, ops);
-                (least.works, least.units, false, least.is_ratio_only)
-            }
-            _ => {
-                let differ = works_differ(&works);
-                (works, n_calls, differ, false)
-            }
-        };
-        let rooflines = |basis| {
-            Pair::of(|which| {
-                self.roofline_time(which, works.get(which), *n_calls.get(which), basis)
-            })
-        };
+        let work = self.compared_work(works, ops, sizes);
         let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
         let [chosen, peak, achievable] = match is_over_link || sizes == Sizes::Unknown {
             true => [none; 3],
-            false => [self.basis, Basis::Peak, Basis::Achievable].map(rooflines),
+            false => [self.basis, Basis::Peak, Basis::Achievable].map(|basis| {
+                Pair::of(|which| {
+                    let works = work.works.get(which);
+                    self.roofline_time(which, works, *work.n_calls.get(which), basis)
+                })
+            }),
         };
         let own = match is_mixed(&chosen) {
             true => peak,
             false => chosen,
         };
-        let expected = |rooflines: Pair<Option<RooflineTime>>| match rooflines.both() {
-            Some(rooflines) if rooflines.reference.us_per_call > 0.0 => {
-                Some(rooflines.target.us_per_call / rooflines.reference.us_per_call)
-            }
-            // On the same GPU, the same call takes the same time.
-            _ if self.is_same_gpu
-                && !work_differs
-                && matches!(sizes, Sizes::Same | Sizes::Least) =>
-            {
-                Some(1.0)
-            }
-            _ => None,
-        };
-        let [expected, peak_expected, achievable_expected] = [own, peak, achievable].map(expected);
-        // The basis of the rooflines used.
-        let basis = own.reference.map_or(self.basis, |roofline| roofline.basis);
-        let work_ratio = match expected {
-            Some(expected) if self.is_same_gpu => expected,
-            Some(_) if work_differs => self
-                .roofline_time(Which::Reference, &works.target, n_calls.target, basis)
-                .zip(own.reference)
-                .filter(|(_, reference)| reference.us_per_call > 0.0)
-                .map_or(1.0, |(roofline, reference)| {
-                    roofline.us_per_call / reference.us_per_call
-                }),
-            _ => 1.0,
-        };
+        let is_same = !work.differs && matches!(sizes, Sizes::Same | Sizes::Least);
+        let [expected, peak_expected, achievable_expected] =
+            [own, peak, achievable].map(|rooflines| self.expected_ratio(rooflines, is_same));
         let over = |expected: Option<f64>| Some(actual? / expected?);
         let [excess, peak_excess, achievable_excess] =
             [expected, peak_expected, achievable_expected].map(over);
@@ -258,7 +223,7 @@ impl Judge {
             None if sizes == Sizes::Other && self.is_same_gpu => {
                 Verdict::NotJudged(NotJudged::OtherSizes)
             }
-            None => Verdict::NotJudged(self.reason_without_verdict(&works, rooflines)),
+            None => Verdict::NotJudged(self.reason_without_verdict(&work.works, rooflines)),
             Some(_) if is_small => Verdict::TooSmallToJudge,
             Some(excess) => self.verdict(excess, is_tiny),
         };
@@ -270,23 +235,24 @@ impl Judge {
             excess,
             peak_excess,
             achievable_excess,
-            rooflines: if is_ratio_only { none } else { own },
-            floor: chosen.target.or(own.target).filter(|_| !is_ratio_only),
-            work: works
+            rooflines: if work.is_ratio_only { none } else { own },
+            floor: chosen.target.or(own.target).filter(|_| !work.is_ratio_only),
+            work: work
+                .works
                 .as_ref()
                 .map(|works| works.first().map(|(work, _)| *work))
                 .both()
-                .filter(|_| !work_differs && !is_ratio_only)
+                .filter(|_| !work.differs && !work.is_ratio_only)
                 .map(|works| works.target),
-            work_differs,
-            work_ratio,
-            sizes_ratio,
+            work_differs: work.differs,
+            work_ratio: self.work_ratio(&work, own.reference, expected),
+            sizes_ratio: work.sizes_ratio,
             is_same_gpu: self.is_same_gpu,
             verdict: verdict(excess, own),
             peak_verdict: verdict(peak_excess, peak),
             achievable_verdict: verdict(achievable_excess, achievable),
             is_implausible: own.zip(per_call).map(|(roofline, ns)| {
-                let roofline = roofline.filter(|_| !is_ratio_only);
+                let roofline = roofline.filter(|_| !work.is_ratio_only);
                 let percent = roofline.map_or(0.0, |roofline| roofline.percent(ns));
                 percent > self.thresholds.compare_implausible_percent
             }),
@@ -310,9 +276,78 @@ impl Judge {
             && kernels.any(|kernel| is_tf32_kernel(&kernel.name))
     }
 
+    /// What both sides compute, as far as the sizes of their calls can be compared.
+    fn compared_work(
+        &self,
+        works: Pair<Vec<(Work, u64)>>,
+        ops: Pair<&OpSide>,
+        sizes: Sizes,
+    ) -> ComparedWork {
+        match sizes {
+            Sizes::Least => ComparedWork {
+                sizes_ratio: Some(1.0),
+                ..self.least(works, ops)
+            },
+            _ => ComparedWork {
+                n_calls: works.as_ref().map(|works| n_calls(works)),
+                differs: works_differ(&works),
+                is_ratio_only: false,
+                sizes_ratio: match sizes {
+                    Sizes::Other => sizes_ratio(&works),
+                    Sizes::Same | Sizes::Least => Some(1.0),
+                    Sizes::Unknown => None,
+                },
+                works,
+            },
+        }
+    }
+
+    /// How many times as long the target should take.
+    fn expected_ratio(
+        &self,
+        rooflines: Pair<Option<RooflineTime>>,
+        is_same_work: bool,
+    ) -> Option<f64> {
+        match rooflines.both() {
+            Some(rooflines) if rooflines.reference.us_per_call > 0.0 => {
+                Some(rooflines.target.us_per_call / rooflines.reference.us_per_call)
+            }
+            // On the same GPU, the same call takes the same time.
+            _ if self.is_same_gpu && is_same_work => Some(1.0),
+            _ => None,
+        }
+    }
+
+    /// How many times as long the work of the target should take on the GPU of the reference.
+    fn work_ratio(
+        &self,
+        work: &ComparedWork,
+        reference: Option<RooflineTime>,
+        expected: Option<f64>,
+    ) -> f64 {
+        // The basis of the rooflines used.
+        let basis = reference.map_or(self.basis, |roofline| roofline.basis);
+        match expected {
+            Some(expected) if self.is_same_gpu => expected,
+            Some(_) if work.differs => self
+                .roofline_time(
+                    Which::Reference,
+                    &work.works.target,
+                    work.n_calls.target,
+                    basis,
+                )
+                .zip(reference)
+                .filter(|(_, reference)| reference.us_per_call > 0.0)
+                .map_or(1.0, |(roofline, reference)| {
+                    roofline.us_per_call / reference.us_per_call
+                }),
+            _ => 1.0,
+        }
+    }
+
     /// For both sides, the work of the side with the lower roofline time, and how often it does it; or that of the only
     /// side whose work is known.
-    fn least(&self, works: Pair<Vec<(Work, u64)>>, ops: Pair<&OpSide>) -> Least {
+    fn least(&self, works: Pair<Vec<(Work, u64)>>, ops: Pair<&OpSide>) -> ComparedWork {
         let rooflines = Pair::of(|which| {
             let units = ops.get(which).calls;
             let any = Which::ALL.into_iter();
@@ -326,15 +361,16 @@ impl Judge {
             }
             (Some(_), _) => Which::Reference,
             (None, Some(_)) => Which::Target,
-            (None, None) => return Least::default(),
+            (None, None) => return ComparedWork::default(),
         };
         let is_one = rooflines.both().is_none();
         let is_of_more = n_operations.get(from) > n_operations.get(from.other());
-        let (works, units) = (works.get(from).clone(), ops.get(from).calls);
-        Least {
+        let (works, n_calls) = (works.get(from).clone(), ops.get(from).calls);
+        ComparedWork {
             works: Pair::of(|_| works.clone()),
-            units: Pair::of(|_| units),
+            n_calls: Pair::of(|_| n_calls),
             is_ratio_only: is_one && is_of_more,
+            ..ComparedWork::default()
         }
     }
 

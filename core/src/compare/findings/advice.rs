@@ -47,13 +47,13 @@ pub(crate) const CAUSES: &[Advice] = &[
     },
     Advice {
         when: "the target computes scaled dot product attention by its general implementation, the reference by a fused one",
-        applies: |_, op| is_unfused(op) && op.sides.target.is_in_sdpa,
+        applies: |_, op| op.is_unfused_attention() && op.sides.target.is_in_sdpa,
         model: "`scaled_dot_product_attention` takes its general implementation (`SDPBackend.MATH`) on the target: check that masks, types, strides and head sizes allow a fused one as on the reference. Within `torch.nn.attention.sdpa_kernel(SDPBackend.FLASH_ATTENTION)` PyTorch says what does not.",
         kernel: "The fused kernel of the reference never writes the scores to memory: use or write one on the target.",
     },
     Advice {
         when: "the target computes attention in several operations, the reference in one",
-        applies: |_, op| is_unfused(op),
+        applies: |_, op| op.is_unfused_attention(),
         model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
         kernel: "The fused kernel of the reference never writes the scores to memory: use or write one on the target.",
     },
@@ -295,13 +295,6 @@ fn others_are_as_fast(comparison: &Comparison, op: &MatchedOp) -> bool {
         excess.is_some_and(|excess| excess < AS_FAST)
     };
     scaled_ns(&mut same.iter().filter(is_fast)) * 2.0 > scaled_ns(&mut same.iter())
-}
-
-/// Attention in several operations on the target, and in one on the reference.
-fn is_unfused(op: &MatchedOp) -> bool {
-    op.level == MatchLevel::Meaning
-        && op.family == Family::Attention
-        && op.sides.target.operations.len() > op.sides.reference.operations.len()
 }
 
 /// Fused attention that the reference computes with another operator on the same GPU.

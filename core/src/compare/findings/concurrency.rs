@@ -1,4 +1,4 @@
-//! Kernels that run beside each other on the reference, and one after another on the target.
+//! Kernels that run concurrently on the reference, and one after another on the target.
 
 use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, matched, times_of};
@@ -27,7 +27,7 @@ pub(super) const TABLE: GapTable = GapTable {
     candidates: |comparison| Vec::from_iter(candidate(comparison)),
 };
 
-/// Time in which an operation of a trace runs beside others.
+/// Time in which an operation of a trace runs concurrently with others.
 fn overlap_ns(side: &OpSide) -> i64 {
     match side.is_computation() {
         true => side.time_ns.saturating_sub(side.exclusive_ns).max(0),

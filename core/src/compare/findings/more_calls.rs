@@ -5,11 +5,11 @@ use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::of_extra_calls;
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::compare::amount::AmountBy;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
+use crate::compare::work_amount::AmountBy;
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {

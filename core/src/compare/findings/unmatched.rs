@@ -8,7 +8,7 @@ use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::{Beside, MatchedOp, UnmatchedOp};
+use crate::compare::ops::{Auxiliary, MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::findings::recomputation;
@@ -114,26 +114,26 @@ const REFERENCE_KERNELS: &str = "Kernels that only the reference runs: {referenc
 enum Kind {
     /// They compute activations again.
     Recompute,
-    Beside(Beside),
+    Auxiliary(Auxiliary),
     Other,
 }
 
-const BESIDE: [Kind; 3] = [
-    Kind::Beside(Beside::Conversion),
-    Kind::Beside(Beside::Copy),
-    Kind::Beside(Beside::Bias),
+const AUXILIARY: [Kind; 3] = [
+    Kind::Auxiliary(Auxiliary::Conversion),
+    Kind::Auxiliary(Auxiliary::Copy),
+    Kind::Auxiliary(Auxiliary::Bias),
 ];
 
 fn kind(op: &UnmatchedOp) -> Kind {
-    match op.beside {
+    match op.auxiliary {
         _ if op.is_recompute => Kind::Recompute,
-        Some(beside) => Kind::Beside(beside),
+        Some(what) => Kind::Auxiliary(what),
         None => Kind::Other,
     }
 }
 
 /// The operations of the target alone, if they take longer than those of the reference alone: those that compute
-/// activations again, those that stand beside others, and the rest. As one trace may do in one kernel what the other does
+/// activations again, those that only serve others, and the rest. As one trace may do in one kernel what the other does
 /// in several, the latter save no more than all of them take longer; if those of a kind take less than a rest does, they
 /// are part of the rest.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
@@ -145,11 +145,11 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         let scaled_ns = comparison.scaled_work(times.reference);
         times.target.saturating_sub(scaled_ns)
     };
-    let all = [&BESIDE[..], &[Kind::Other]].concat();
+    let all = [&AUXILIARY[..], &[Kind::Other]].concat();
     let mut left_ns = longer_ns(&all);
     let mut rest = vec![Kind::Other];
     let mut found = Vec::from_iter(candidate(comparison, &[Kind::Recompute], i64::MAX));
-    for kind in BESIDE {
+    for kind in AUXILIARY {
         let own_ns = longer_ns(&[kind]);
         match own_ns > 0 && own_ns <= left_ns {
             true => {
@@ -219,9 +219,9 @@ fn candidate(comparison: &Comparison, kinds: &[Kind], most_ns: i64) -> Option<Ca
     let calls = lone.target.iter().map(|(_, op)| op.side.calls);
     words.push(("calls", format::counted(calls.sum(), "call")));
     let of_kind = match kinds {
-        [Kind::Beside(Beside::Conversion)] => Some("conversions"),
-        [Kind::Beside(Beside::Copy)] => Some("copies"),
-        [Kind::Beside(Beside::Bias)] => Some("bias"),
+        [Kind::Auxiliary(Auxiliary::Conversion)] => Some("conversions"),
+        [Kind::Auxiliary(Auxiliary::Copy)] => Some("copies"),
+        [Kind::Auxiliary(Auxiliary::Bias)] => Some("bias"),
         _ => None,
     };
     words.extend(of_kind.map(|word| (word, String::new())));
@@ -260,7 +260,7 @@ fn has_fused_optimizer(comparison: &Comparison, candidate: &Candidate) -> bool {
 
 /// Whether both launch kernels in unmatched operations, and the target launches more.
 fn launches_more(comparison: &Comparison) -> bool {
-    let kinds = [&BESIDE[..], &[Kind::Other]].concat();
+    let kinds = [&AUXILIARY[..], &[Kind::Other]].concat();
     let launches = Pair::of(|which| {
         let ops = lone(comparison, which, &kinds);
         sum(ops.map(|(_, op)| op.side.n_runs as i64))

@@ -7,7 +7,7 @@ use super::savings::of_wider_type;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::Beside;
+use crate::compare::ops::Auxiliary;
 use crate::compare::words;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -55,7 +55,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let saved_ns = sum(ops.iter().map(|op| of_wider_type(op)));
     // What the reference pays for its narrower type.
     let lone = comparison.operations.unmatched.reference.iter();
-    let lone = lone.filter(|op| op.beside == Some(Beside::Conversion));
+    let lone = lone.filter(|op| op.auxiliary == Some(Auxiliary::Conversion));
     let conversions_ns = comparison.scaled_work(sum(lone.map(|op| op.side.exclusive_ns)));
     let saved_ns = saved_ns.saturating_sub(conversions_ns);
     if saved_ns <= 0 {

@@ -7,7 +7,7 @@ use super::scaled::pair_scaled;
 use super::scopes;
 use super::side::op_side;
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_retyped_gemms};
-use super::{Beside, MatchLevel, MatchedOp, Operations, UnmatchedOp};
+use super::{Auxiliary, MatchLevel, MatchedOp, Operations, UnmatchedOp};
 use crate::base::format;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -45,18 +45,7 @@ impl Operations {
             lists: &lists,
             texts: &texts,
         };
-        for level in [MatchLevel::Shapes, MatchLevel::Gemm] {
-            join_split_calls(&mut alignment, &rows, level);
-        }
-        pair_retyped_gemms(&mut alignment, &rows);
-        let mut groups = groups::attention(&mut alignment, &rows);
-        groups.extend(groups::norms(&mut alignment, &rows));
-        pair_scaled(&mut alignment, &rows);
-        pair_by_operator(&mut alignment, &rows);
-        pair_by_kernels(&mut alignment, &rows);
-        groups.extend(groups::experts(&mut alignment, &rows));
-        groups.extend(scopes::places(&mut alignment, &rows));
-        groups.extend(neighbors::between(&mut alignment, &rows, &groups));
+        let groups = match_remaining(&mut alignment, &rows);
         let Alignment { matched, unmatched } = alignment;
         let mut operations = Operations::default();
         let paired = matched.into_iter().map(|found| Found {
@@ -82,24 +71,10 @@ impl Operations {
             times(b).cmp(&times(a)).then_with(|| a.name.cmp(&b.name))
         });
         for which in Which::ALL {
-            let side = sides.get(which);
             let others = unmatched.get(which).iter();
             let others = others.filter(|of| !all_tune(which, of));
-            let rows = others.filter_map(|of| {
-                let positions = rows.positions(which, of);
-                let op_side = op_side(side, shares.get(which), positions, None);
-                let first = *op_side.operations.first()?;
-                let first = side.profile.operations().get(first)?;
-                Some(UnmatchedOp {
-                    name: first.short_name(side.profile).to_owned(),
-                    shapes: shapes_of(side, first),
-                    is_recompute: first.key.is_recompute,
-                    family: first.family,
-                    beside: beside(side, first),
-                    side: op_side,
-                })
-            });
-            let mut unmatched: Vec<UnmatchedOp> = rows.collect();
+            let ops = others.filter_map(|of| unmatched_op(&rows, shares, which, of));
+            let mut unmatched: Vec<UnmatchedOp> = ops.collect();
             unmatched.arrange_by(|a, b| {
                 let time = |op: &UnmatchedOp| op.side.time_ns;
                 time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
@@ -108,6 +83,45 @@ impl Operations {
         }
         operations
     }
+}
+
+/// Matches rows that differ in their keys, the most similar ones first. Returns those of which several are matched
+/// together.
+fn match_remaining(alignment: &mut Alignment<MatchLevel>, rows: &Rows) -> Vec<Found> {
+    for level in [MatchLevel::Shapes, MatchLevel::Gemm] {
+        join_split_calls(alignment, rows, level);
+    }
+    pair_retyped_gemms(alignment, rows);
+    let mut groups = groups::attention(alignment, rows);
+    groups.extend(groups::norms(alignment, rows));
+    pair_scaled(alignment, rows);
+    pair_by_operator(alignment, rows);
+    pair_by_kernels(alignment, rows);
+    groups.extend(groups::experts(alignment, rows));
+    groups.extend(scopes::places(alignment, rows));
+    groups.extend(neighbors::between(alignment, rows, &groups));
+    groups
+}
+
+fn unmatched_op(
+    all: &Rows,
+    shares: &Pair<Shares>,
+    which: Which,
+    rows: &[usize],
+) -> Option<UnmatchedOp> {
+    let side = all.sides.get(which);
+    let positions = all.positions(which, rows);
+    let op_side = op_side(side, shares.get(which), positions, None);
+    let first = *op_side.operations.first()?;
+    let first = side.profile.operations().get(first)?;
+    Some(UnmatchedOp {
+        name: first.short_name(side.profile).to_owned(),
+        shapes: shapes_of(side, first),
+        is_recompute: first.key.is_recompute,
+        family: first.family,
+        auxiliary: auxiliary(side, first),
+        side: op_side,
+    })
 }
 
 /// An operation of both traces; `None` if one of them turns out not to have it. Calls that tune are part of a row, so
@@ -223,8 +237,8 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: Ma
     }
 }
 
-/// What an operation does beside others, by its name and its tensors.
-fn beside(side: &Side, operation: &Operation) -> Option<Beside> {
+/// Whether an operation only serves others, by its name and its tensors.
+fn auxiliary(side: &Side, operation: &Operation) -> Option<Auxiliary> {
     let tensors = operation.tensors(side.profile);
     let types = tensors.iter().filter_map(|one| format::dtype(one.dtype));
     let types: Vec<&str> = types.collect();
@@ -233,12 +247,12 @@ fn beside(side: &Side, operation: &Operation) -> Option<Beside> {
     };
     match operation.short_name(side.profile) {
         "aten::copy_" | "aten::_to_copy" => match types[..] {
-            [one, other, ..] if one != other => Some(Beside::Conversion),
-            _ => Some(Beside::Copy),
+            [one, other, ..] if one != other => Some(Auxiliary::Conversion),
+            _ => Some(Auxiliary::Copy),
         },
         "aten::add" | "aten::add_" => {
             let is_row = second.shape.len() == 1 && second.shape.last() == first.shape.last();
-            (is_row && first.shape.len() > 1).then_some(Beside::Bias)
+            (is_row && first.shape.len() > 1).then_some(Auxiliary::Bias)
         }
         _ => None,
     }

@@ -193,6 +193,13 @@ impl MatchedOp {
         )
     }
 
+    /// Whether it is attention in several operations on the target, and in one on the reference.
+    pub(crate) fn is_unfused_attention(&self) -> bool {
+        self.level == MatchLevel::Meaning
+            && self.family == Family::Attention
+            && self.sides.target.operations.len() > self.sides.reference.operations.len()
+    }
+
     /// Whether both sides have the same time and the same number of calls.
     pub fn is_same(&self) -> bool {
         let calls = self.calls();
@@ -209,9 +216,9 @@ fn float_bits(label: &str) -> Option<u32> {
     rest.get(..n_digits)?.parse().ok()
 }
 
-/// What an operation of one trace alone does beside others, so that it depends on them.
+/// What an operation of one trace alone does if it only serves others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Beside {
+pub(crate) enum Auxiliary {
     /// It copies a tensor to one of another type.
     Conversion,
     /// It copies a tensor within the GPU.
@@ -231,7 +238,7 @@ pub struct UnmatchedOp {
     pub is_recompute: bool,
     /// Its kind of work.
     pub family: Family,
-    pub(crate) beside: Option<Beside>,
+    pub(crate) auxiliary: Option<Auxiliary>,
     /// Its figures.
     pub side: OpSide,
 }

@@ -198,23 +198,27 @@ fn is_same_work(
     if !is_fused_on_one(all, rows) {
         return false;
     }
-    let ratio_of = |of: fn(&Rows, Which, &[usize]) -> f64, per_unit: bool| {
-        let amounts = Pair::of(|which| {
-            let units = members.get(which).units.max(1) as f64;
-            of(all, which, rows.get(which)) / if per_unit { units } else { 1.0 }
-        });
+    let ratio_of = |amount: &dyn Fn(Which, &[usize]) -> f64| {
+        let amounts = Pair::of(|which| amount(which, rows.get(which)));
         let is_known = amounts.reference > 0.0 && amounts.target > 0.0;
         is_known.then(|| amounts.target / amounts.reference)
     };
-    let is_heavy = |which: Which| all.operations(which, rows.get(which)).any(is_heavy);
-    match (is_heavy(Which::Reference), is_heavy(Which::Target)) {
+    let has_heavy = |which: Which| all.operations(which, rows.get(which)).any(is_heavy);
+    match (has_heavy(Which::Reference), has_heavy(Which::Target)) {
         (true, true) => {
-            ratio_of(flops, true).is_some_and(|ratio| (ratio - 1.0).abs() <= SAME_FLOPS)
+            let flops_of_unit = |which: Which, rows: &[usize]| {
+                all.flops(which, rows, is_heavy) / members.get(which).units.max(1) as f64
+            };
+            ratio_of(&flops_of_unit).is_some_and(|ratio| (ratio - 1.0).abs() <= SAME_FLOPS)
         }
-        (false, false) => ratio_of(largest, false).is_some_and(|ratio| match is_anchored {
-            true => (1.0 / SAME_TENSORS..=SAME_TENSORS).contains(&ratio),
-            false => (ratio - 1.0).abs() <= SAME,
-        }),
+        (false, false) => {
+            ratio_of(&|which, rows| all.largest_tensor(which, rows)).is_some_and(|ratio| {
+                match is_anchored {
+                    true => (1.0 / SAME_TENSORS..=SAME_TENSORS).contains(&ratio),
+                    false => (ratio - 1.0).abs() <= SAME,
+                }
+            })
+        }
         _ => false,
     }
 }
@@ -237,27 +241,4 @@ fn is_fused_on_one(all: &Rows, rows: &Pair<Vec<usize>>) -> bool {
 fn is_heavy(operation: &Operation) -> bool {
     use Family::{Attention, Convolution, Gemm, Moe};
     matches!(operation.family, Attention | Convolution | Gemm | Moe)
-}
-
-/// FLOPs of all calls of the heavy operations; 0 if a model does not know them.
-fn flops(all: &Rows, which: Which, rows: &[usize]) -> f64 {
-    let side = all.sides.get(which);
-    let operations = all.positions(which, rows).into_iter();
-    let heavy = operations.filter_map(|at| {
-        let operation = side.profile.operations().get(at)?;
-        is_heavy(operation).then_some((at, operation))
-    });
-    let flops = heavy.map(|(at, operation)| {
-        let work = side.report.evaluations.get(at)?.work?;
-        Some(work.flops * operation.n_calls() as f64)
-    });
-    flops.sum::<Option<f64>>().unwrap_or(0.0)
-}
-
-/// Elements of the largest tensor; 0 without shapes.
-fn largest(all: &Rows, which: Which, rows: &[usize]) -> f64 {
-    let profile = all.sides.get(which).profile;
-    let operations = all.operations(which, rows);
-    let tensors = operations.flat_map(|operation| operation.tensors(profile));
-    tensors.map(|tensor| tensor.elements()).max().unwrap_or(0) as f64
 }

@@ -92,10 +92,7 @@ fn kinds(alignment: &Alignment<MatchLevel>, all: &Rows) -> Vec<Kind> {
 
 fn sizes(all: &Rows, which: Which, operation: &Operation) -> Vec<i64> {
     let profile = all.sides.get(which).profile;
-    let shapes = operation.dims(profile).iter().flat_map(|dims| match dims {
-        Dims::One(shape) => std::slice::from_ref(shape),
-        Dims::Many(shapes) => shapes,
-    });
+    let shapes = operation.dims(profile).iter().flat_map(Dims::shapes);
     let shapes = shapes.map(|shape| profile.trace.args.shape(*shape));
     shapes.flatten().copied().collect()
 }

@@ -208,27 +208,9 @@ fn is_same_work(all: &Rows, rows: &Pair<Vec<usize>>, units: Pair<u64>, is_gemm: 
         return false;
     }
     let amounts = Pair::of(|which| match is_gemm {
-        true => flops(all, which, rows.get(which)) / *units.get(which) as f64,
-        false => largest(all, which, rows.get(which)),
+        true => all.flops(which, rows.get(which), |_| true) / *units.get(which) as f64,
+        false => all.largest_tensor(which, rows.get(which)),
     });
     let is_known = amounts.reference > 0.0 && amounts.target > 0.0;
     is_known && (amounts.target / amounts.reference - 1.0).abs() <= SAME
-}
-
-/// FLOPs of all calls; 0 if a model does not know them.
-fn flops(all: &Rows, which: Which, rows: &[usize]) -> f64 {
-    let side = all.sides.get(which);
-    let operations = all.positions(which, rows).into_iter().map(|at| {
-        let work = side.report.evaluations.get(at)?.work?;
-        Some(work.flops * side.profile.operations().get(at)?.n_calls() as f64)
-    });
-    operations.sum::<Option<f64>>().unwrap_or(0.0)
-}
-
-/// Elements of the largest tensor; 0 without shapes.
-fn largest(all: &Rows, which: Which, rows: &[usize]) -> f64 {
-    let profile = all.sides.get(which).profile;
-    let operations = all.operations(which, rows);
-    let tensors = operations.flat_map(|operation| operation.tensors(profile));
-    tensors.map(|tensor| tensor.elements()).max().unwrap_or(0) as f64
 }

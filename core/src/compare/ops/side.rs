@@ -6,7 +6,7 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::compare::Side;
-use crate::compare::named::Tally;
+use crate::compare::matched_rows::Tally;
 use crate::compare::op_side::Helper;
 use crate::hardware::{Vendor, detect};
 use crate::names::Family;
@@ -101,15 +101,9 @@ pub(super) fn op_side(
 /// Whether the first call of an operation is made by scaled dot product attention.
 fn is_in_sdpa(side: &Side, operation: &Operation) -> bool {
     let (trace, tree) = (&side.profile.trace, &side.profile.tree);
-    let node = operation
-        .calls
-        .first()
-        .and_then(|call| tree.node_of(call.event));
-    let mut above = node.into_iter().flat_map(|node| tree.ancestors(node));
-    above.any(|above| {
-        let event = tree.event(above);
-        event.is_some_and(|event| trace.name(event) == "aten::scaled_dot_product_attention")
-    })
+    let first = operation.first().into_iter();
+    let mut around = first.flat_map(|call| tree.calls_around(call.event));
+    around.any(|call| trace.name(call) == "aten::scaled_dot_product_attention")
 }
 
 /// Whether operations of a kind have one main kernel.

@@ -65,6 +65,33 @@ impl Rows<'_> {
     pub(crate) fn n_calls(&self, which: Which, rows: &[usize]) -> u64 {
         self.operations(which, rows).map(Operation::n_calls).sum()
     }
+
+    /// FLOPs of all calls of the operations that count; 0 if a model does not know them.
+    pub(crate) fn flops(
+        &self,
+        which: Which,
+        rows: &[usize],
+        counts: impl Fn(&Operation) -> bool,
+    ) -> f64 {
+        let side = self.sides.get(which);
+        let all = side.profile.operations();
+        let operations = self.positions(which, rows).into_iter();
+        let operations = operations.filter_map(|at| Some((at, all.get(at)?)));
+        let counting = operations.filter(|(_, operation)| counts(operation));
+        let flops = counting.map(|(at, operation)| {
+            let work = side.report.evaluations.get(at)?.work?;
+            Some(work.flops * operation.n_calls() as f64)
+        });
+        flops.sum::<Option<f64>>().unwrap_or(0.0)
+    }
+
+    /// Elements of the largest tensor; 0 without shapes.
+    pub(crate) fn largest_tensor(&self, which: Which, rows: &[usize]) -> f64 {
+        let profile = self.sides.get(which).profile;
+        let operations = self.operations(which, rows);
+        let tensors = operations.flat_map(|operation| operation.tensors(profile));
+        tensors.map(|tensor| tensor.elements()).max().unwrap_or(0) as f64
+    }
 }
 
 /// An unmatched row of one of the traces: its position, and its kernels with their number of runs.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::compare::testing::{self, H100, assert_contains, pair, run};
+use crate::compare::testing::{self, H100, assert_contains, pair, run, unfused_attention};
 use crate::compare::{Comparison, Side, Verdict, Which};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
@@ -241,23 +241,12 @@ fn a_gemm_that_one_trace_splits_among_operators_stays_together() {
 const QKV: &str = r#""Input Dims": [[4, 16, 1024, 64], [4, 16, 1024, 64], [4, 16, 1024, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
 const FLASH: &str = "aten::_scaled_dot_product_flash_attention";
 
-fn unfused(us: u32) -> [(&'static str, &'static str, &'static str, u32); 3] {
-    const SCORES: &str = r#""Input Dims": [[64, 1024, 64], [64, 64, 1024]], "Input type": ["c10::Half", "c10::Half"]"#;
-    const SOFTMAX: &str = r#""Input Dims": [[64, 1024, 1024], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
-    const VALUES: &str = r#""Input Dims": [[64, 1024, 1024], [64, 1024, 64]], "Input type": ["c10::Half", "c10::Half"]"#;
-    [
-        ("aten::bmm", SCORES, "gemm", us),
-        ("aten::_softmax", SOFTMAX, "softmax", us),
-        ("aten::bmm", VALUES, "gemm", us),
-    ]
-}
-
 #[test]
 fn attention_in_several_operations_stands_against_the_fused_one() {
     let fused = |us| (FLASH, QKV, "flash_fwd", us);
     // Two layers, and a GEMM in both.
     let one = run([("aten::mm", MM, "k", 40), fused(100), fused(100)]);
-    let [a, b, c] = unfused(200);
+    let [a, b, c] = unfused_attention(200);
     let several = run([("aten::mm", MM, "k", 40), a, b, c, a, b, c]);
     let comparison = testing::compared(&one, &several, H100);
     assert_eq!(comparison.operations.unmatched, Pair::default());
@@ -284,7 +273,7 @@ fn attention_in_several_operations_stands_against_the_fused_one() {
     // With other sizes, it is a different computation.
     let longer = QKV.replace("1024", "2048");
     let other = run([(FLASH, longer.as_str(), "flash_fwd", 100)]);
-    let apart = testing::compared(&other, &run(unfused(200)), H100);
+    let apart = testing::compared(&other, &run(unfused_attention(200)), H100);
     assert!(apart.operations.matched.is_empty());
 }
 

@@ -24,24 +24,6 @@ fn find<'a>(sheets: &'a [ComparisonSheet], name: &str) -> &'a ComparisonSheet {
     sheet.unwrap_or_else(|| panic!("{name} is none of {names:?}"))
 }
 
-/// These columns of all rows, as text.
-fn cells(sheet: &ComparisonSheet, labels: &[&str]) -> Vec<Vec<String>> {
-    let text = |cell: &Cell| match cell {
-        Cell::Empty => "–".to_owned(),
-        Cell::Text(text) => text.clone(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
-        Cell::Flag(flag) => flag.to_string(),
-    };
-    let column = |label: &&str| {
-        let at = sheet.column(label);
-        at.unwrap_or_else(|| panic!("{label} is no column of {}", sheet.name))
-    };
-    let columns: Vec<usize> = labels.iter().map(column).collect();
-    let row = |row: &Vec<Cell>| columns.iter().map(|at| text(&row[*at])).collect();
-    sheet.rows.iter().map(row).collect()
-}
-
 #[test]
 fn a_part_of_a_trace_is_named_next_to_the_whole_of_the_other() {
     let whole = mm(Timetable::new(), 0, 50).profile();
@@ -53,7 +35,7 @@ fn a_part_of_a_trace_is_named_next_to_the_whole_of_the_other() {
     let named = |target: &Profile| {
         testing::profiles(&whole, target, None, |sides| {
             let sheets = of_sides(sides.reference, sides.target);
-            (sheets[0].name == "windows").then(|| cells(&sheets[0], &labels))
+            (sheets[0].name == "windows").then(|| sheets[0].texts(&labels))
         })
     };
     assert_eq!(named(&whole), None);
@@ -91,7 +73,7 @@ fn differences_are_target_minus_reference() {
     let ops = find(&sheets, "ops_summary");
     #[rustfmt::skip]
     assert_eq!(
-        cells(ops, &[
+        ops.texts(&[
             "name", "total_direct_kernel_time_ms__new_diff", "total_direct_kernel_time_ms__new_pct",
             "Count__new_diff", "Count__new_pct", "old::Count", "new::Count",
         ]),
@@ -151,18 +133,15 @@ fn differences_are_of_times_as_the_reference_rounds_them() {
             format!("old::{time}"),
             format!("new::{time}"),
         ];
-        cells(find(&sheets, sheet), &labels.each_ref().map(String::as_str)).concat()
+        find(&sheets, sheet).texts(&labels.each_ref().map(String::as_str)).concat()
     });
     assert_eq!(seen, [["0.5", "50", "1.1", "1.4"]; 6]);
-    let ops = cells(
-        find(&sheets, "ops_summary"),
-        &[
-            "total_direct_kernel_time_ms__new_diff",
-            "total_direct_kernel_time_ms__new_pct",
-            "old::total_direct_kernel_time_ms",
-            "new::total_direct_kernel_time_ms",
-        ],
-    );
+    let ops = find(&sheets, "ops_summary").texts(&[
+        "total_direct_kernel_time_ms__new_diff",
+        "total_direct_kernel_time_ms__new_pct",
+        "old::total_direct_kernel_time_ms",
+        "new::total_direct_kernel_time_ms",
+    ]);
     assert_eq!(ops, [["0.0005", "50", "0.0011", "0.0014"]]);
 }
 
@@ -218,7 +197,7 @@ fn operators_with_arguments_come_as_three_sheets() {
     let sheets = compared(&reference, &target);
     let names = |part: &str| {
         let sheet = find(&sheets, &format!("ops_unique_args_{part}_new"));
-        cells(sheet, &["name"]).concat()
+        sheet.texts(&["name"]).concat()
     };
     assert_eq!(names("intersect"), ["aten::mm"]);
     assert_eq!(names("only_baseline"), ["aten::relu"]);
@@ -235,7 +214,7 @@ fn families_are_joined_on_what_their_models_read() {
     let gemm = find(&sheets, "GEMM_intersect_new");
     #[rustfmt::skip]
     assert_eq!(
-        cells(gemm, &["name", "param: K", "param: M", "param: N", "Kernel Time (µs)_sum__new_diff", "Kernel Time (µs)_sum__new_pct"]),
+        gemm.texts(&["name", "param: K", "param: M", "param: N", "Kernel Time (µs)_sum__new_diff", "Kernel Time (µs)_sum__new_pct"]),
         [["aten::mm", "8", "4", "2", "20", "50"]]
     );
     // The work of one call is shown once.
@@ -261,7 +240,7 @@ fn kernels_are_joined_below_their_operators() {
     let sheet = find(&sheets, "kernel_summary");
     #[rustfmt::skip]
     assert_eq!(
-        cells(sheet, &[
+        sheet.texts(&[
             "Kernel name", "Parent cpu_op", "Kernel duration (µs)_sum__new_diff", "old::Kernel stream", "new::Kernel stream",
         ]),
         [
@@ -289,13 +268,13 @@ fn rows_with_the_same_keys_are_paired_once() {
     ];
     let both = find(&sheets, "ops_unique_args_intersect_new");
     #[rustfmt::skip]
-    assert_eq!(cells(both, &labels), [
+    assert_eq!(both.texts(&labels), [
         // Rows with the same thread are joined first, then in order.
         ["thread 1", "thread 3", "0"],
         ["thread 2", "thread 2", "0"],
     ]);
     let alone = find(&sheets, "ops_unique_args_only_variant_new");
-    assert_eq!(cells(alone, &["new::thread_name"]), [["thread 4"]]);
+    assert_eq!(alone.texts(&["new::thread_name"]), [["thread 4"]]);
 }
 
 /// A report has the column if anything is recomputed; all other calls are ordinary ones.
@@ -333,7 +312,7 @@ fn recomputed_calls_are_joined_with_their_like() {
     let sheet = layout::sheet("ops_summary".to_owned(), &joined, None, names);
     #[rustfmt::skip]
     assert_eq!(
-        cells(&sheet, &["name", "is_recompute", "Count__new_diff", "old::Count", "new::Count"]),
+        sheet.texts(&["name", "is_recompute", "Count__new_diff", "old::Count", "new::Count"]),
         [
             ["aten::relu", "true", "–", "1", "–"],
             ["aten::relu", "false", "3", "2", "5"],
@@ -382,7 +361,7 @@ fn kernels_where_the_call_trees_differ_are_listed() {
     let sheets = compared(&flash, &unfused);
     #[rustfmt::skip]
     assert_eq!(
-        cells(find(&sheets, "diff_stats"), &[
+        find(&sheets, "diff_stats").texts(&[
             "name", "cpu_op_name", "cpu_op_uid", "source", "Input Dims", "kernel_time", "busy_time",
             "lowest_common_ancestor_name", "gpu_op_uid",
         ]),
@@ -395,7 +374,7 @@ fn kernels_where_the_call_trees_differ_are_listed() {
     );
     #[rustfmt::skip]
     assert_eq!(
-        cells(find(&sheets, "diff_stats_unique_args_summary"), &[
+        find(&sheets, "diff_stats_unique_args_summary").texts(&[
             "name", "source", "busy_time", "kernel_time_sum", "kernel_time_mean", "operation_count",
         ]),
         [

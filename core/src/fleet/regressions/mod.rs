@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::builds::Builds;
 use super::columns::{Cell, columns};
 use super::metric::Metric;
+use super::numbers::count;
 use super::rows::Fleet;
 use super::statistics::median;
 use super::texts::Text;
@@ -390,10 +391,6 @@ impl Found<'_> {
 
 fn runs(values: Vec<Value>) -> Vec<u32> {
     values.into_iter().map(|(_, run)| run).collect()
-}
-
-fn count(items: usize) -> u32 {
-    u32::try_from(items).unwrap_or(u32::MAX)
 }
 
 /// The median in nanoseconds.

@@ -1,17 +1,15 @@
 //! The file of a summary: gzipped JSON.
 
 use std::fmt;
-use std::io::{Read, Write};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use super::{
     BuildColumns, LostColumns, MedianColumns, OutlierColumns, PatternColumns, RejectedColumns,
     RunColumns, SlowJobColumns, Summary, TopKernelColumns, TopOpColumns, Totals, WeekColumns,
 };
+use crate::base::gzip_json;
 use crate::fleet::columns::BadColumn;
 use crate::fleet::regressions::{CarrierColumns, ChangeColumns, PointColumns};
 
@@ -102,21 +100,13 @@ impl std::error::Error for Bad {}
 
 /// Whether bytes start like a summary, compressed or not, as opposed to a trace. The first 64 kB are enough.
 pub fn is_summary(start: &[u8]) -> bool {
-    if !start.starts_with(&[0x1f, 0x8b]) {
-        return start.starts_with(START);
-    }
-    let mut text = vec![0; START.len()];
-    GzDecoder::new(start).read_exact(&mut text).is_ok() && text == START
+    gzip_json::starts_with(start, START)
 }
 
 impl Summary {
     /// The file: gzipped JSON. The same summary gives the same bytes.
     pub fn to_file(&self) -> Vec<u8> {
-        let mut file = GzEncoder::new(Vec::new(), Compression::best());
-        // Writing to memory does not fail, and neither do its types.
-        let written = serde_json::to_vec(&self.file()).map(|json| file.write_all(&json));
-        debug_assert!(matches!(written, Ok(Ok(()))));
-        file.finish().unwrap_or_default()
+        gzip_json::write(&self.file(), Compression::best())
     }
 
     /// Reads a summary from the bytes of a file, gzipped or not.
@@ -124,22 +114,14 @@ impl Summary {
         if !is_summary(bytes) {
             return Err(Bad::NoSummary);
         }
-        let mut unpacked = Vec::new();
-        let json = match bytes.starts_with(START) {
-            true => bytes,
-            false => {
-                let mut text = GzDecoder::new(bytes).take(MOST_BYTES);
-                let read = text.read_to_end(&mut unpacked);
-                read.map_err(|error| Bad::Damaged(error.to_string()))?;
-                &unpacked
-            }
-        };
+        let json = gzip_json::read(bytes, MOST_BYTES);
+        let json = json.map_err(|error| Bad::Damaged(error.to_string()))?;
         let damaged = |error: serde_json::Error| Bad::Damaged(error.to_string());
-        let Format { dormer_fleet } = serde_json::from_slice(json).map_err(damaged)?;
+        let Format { dormer_fleet } = serde_json::from_slice(&json).map_err(damaged)?;
         if dormer_fleet != FORMAT {
             return Err(Bad::Format(dormer_fleet));
         }
-        Summary::of_file(serde_json::from_slice(json).map_err(damaged)?)
+        Summary::of_file(serde_json::from_slice(&json).map_err(damaged)?)
     }
 
     fn file(&self) -> File {

@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::numbers::{count, share_percent};
 use super::{Cause, Lost, Pattern, Rejected};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Set;
 use crate::base::sort::{Arrange, Gather};
+use crate::fleet::numbers::{count, share_percent};
 use crate::fleet::rows::{FindingRow, Fleet, RunRow};
 
 /// Findings by pattern, those with the largest savings first.

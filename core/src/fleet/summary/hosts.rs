@@ -4,10 +4,10 @@
 //! the results of a machine's runs are compared with those of other machines.
 
 use super::Outlier;
-use super::numbers::count;
 use crate::base::group::grouped;
 use crate::base::map::Set;
 use crate::base::sort::{Arrange, Gather};
+use crate::fleet::numbers::count;
 use crate::fleet::rows::{Fleet, RunRow, Status};
 use crate::fleet::statistics::{discoveries, median, p_of_larger, ratio};
 use crate::fleet::texts::Text;

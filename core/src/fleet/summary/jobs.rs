@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use super::SlowJob;
-use super::numbers::count;
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, Gather};
 use crate::base::stats::mean_of_middle_ns;
+use crate::fleet::numbers::count;
 use crate::fleet::rows::RunRow;
 use crate::fleet::texts::Text;
 

@@ -1,6 +1,5 @@
 //! A summary of many traces: runs, builds and medians here, every other table in a separate file.
 
-use super::numbers::count;
 use super::{Build, Median, Run, Summary, Totals, found, hosts, jobs, sentence, top};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
@@ -9,6 +8,7 @@ use crate::base::sort::{Arrange, Gather};
 use crate::base::stats::mean_of_middle_ns;
 use crate::fleet::builds::Builds;
 use crate::fleet::metric::Metric;
+use crate::fleet::numbers::count;
 use crate::fleet::regressions::{Question, Regressions};
 use crate::fleet::rows::{Fleet, RunRow, Status};
 use crate::fleet::texts::Text;

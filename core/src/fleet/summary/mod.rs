@@ -19,7 +19,6 @@ mod found;
 mod hosts;
 mod jobs;
 mod make;
-mod numbers;
 mod sentence;
 #[cfg(test)]
 pub(crate) mod testing;

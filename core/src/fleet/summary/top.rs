@@ -1,11 +1,11 @@
 //! What the GPUs spend their time on.
 
-use super::numbers::{count, share_percent};
 use super::{TopKernel, TopOp};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Set;
 use crate::base::sort::Arrange;
+use crate::fleet::numbers::{count, share_percent};
 use crate::fleet::rows::{Fleet, KernelRow, OpRow};
 
 /// At most this many are listed.

@@ -1,4 +1,4 @@
-//! The values beside `traceEvents`: kept if small, otherwise skipped chunk by chunk.
+//! The values next to `traceEvents`: kept if small, otherwise skipped chunk by chunk.
 
 /// Largest value that is kept.
 pub(super) const MAX_METADATA_BYTES: usize = 1 << 20;

@@ -56,7 +56,7 @@ impl PartReader {
             offset,
             n_bytes: text.len() as u64,
             n_elements: self.reader.n_elements,
-            last_byte: self.reader.last_byte,
+            last_byte: self.reader.text.last_byte(),
             saw_phase: std::mem::take(&mut events.saw_phase),
             warnings: std::mem::take(&mut events.warnings),
             unknown: events.take_unknown(),

@@ -94,32 +94,12 @@ impl Unzip {
         while !input.is_empty() {
             match self.part {
                 Part::Header => {
-                    let n_before = self.pending.len();
-                    self.pending.extend_from_slice(input);
-                    let local = match local_header(&self.pending) {
-                        Ok(None) if self.pending.len() > MAX_HEADER => {
-                            Err(unreadable("a member's header is damaged"))
-                        }
-                        local => local,
-                    };
-                    let local = match local {
-                        Ok(Some(local)) => local,
-                        Ok(None) => break,
-                        Err(error) => {
-                            self.end_at(error, (WarningKind::CorruptGzip, Some(self.n_text)))?;
-                            break;
-                        }
-                    };
-                    input = input
-                        .get(local.len.saturating_sub(n_before)..)
-                        .unwrap_or(&[]);
-                    self.pending.clear();
-                    if let Err(error) = self.enter(&local) {
-                        self.end_at(error, (WarningKind::OtherZipMembers, None))?;
+                    let Some((n_read, path)) = self.header(input)? else {
                         break;
-                    }
+                    };
+                    input = input.get(n_read..).unwrap_or(&[]);
                     if self.is_in_member() {
-                        sink(Piece::Begin(&local.name));
+                        sink(Piece::Begin(&path));
                     }
                 }
                 Part::Deflated(member) => match self.inflate.write(input) {
@@ -171,6 +151,33 @@ impl Unzip {
             }
         }
         Ok(())
+    }
+
+    /// Reads the header of a member: how much of the input it takes, and the path of the member. `None` if it needs more
+    /// input, or if nothing that follows can be read.
+    fn header(&mut self, input: &[u8]) -> Result<Option<(usize, String)>, ImportError> {
+        let n_before = self.pending.len();
+        self.pending.extend_from_slice(input);
+        let local = match local_header(&self.pending) {
+            Ok(None) if self.pending.len() > MAX_HEADER => {
+                Err(unreadable("a member's header is damaged"))
+            }
+            local => local,
+        };
+        let damage = (WarningKind::CorruptGzip, Some(self.n_text));
+        let local = match local {
+            Ok(Some(local)) => local,
+            Ok(None) => return Ok(None),
+            Err(error) => return self.end_at(error, damage).map(|()| None),
+        };
+        self.pending.clear();
+        match self.enter(&local) {
+            Ok(()) => Ok(Some((local.len.saturating_sub(n_before), local.name))),
+            Err(error) => {
+                let others = (WarningKind::OtherZipMembers, None);
+                self.end_at(error, others).map(|()| None)
+            }
+        }
     }
 
     /// The warnings, once all input is read; an archive without a trace is an error.

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::annotations::link;
-use super::names::Table;
+use super::names::{Sequence, Table};
 use super::reader::{Packet, Reader};
+use crate::import::args_text::ArgsText;
 use crate::import::unordered::stream_track;
 use crate::import::warning::WarningKind;
 use crate::import::wire::{Fields, RecordReader, Value};
-use crate::trace::{Category, NewEvent, StringTable};
+use crate::trace::{Category, LinkId, NewEvent, StringTable, TraceBuilder};
 
 /// More GPUs than this are damage.
 const MOST_GPUS: usize = 1024;
@@ -28,9 +29,9 @@ struct Stage<'a> {
     launch: Option<Value<'a>>,
 }
 
-impl Reader {
-    /// Reads a kernel, copy or fill.
-    pub(super) fn stage(&mut self, packet: Packet, value: Value) {
+impl<'a> Stage<'a> {
+    /// `None` if its bytes are damaged.
+    fn read(value: Value<'a>) -> Option<Stage<'a>> {
         let mut stage = Stage::default();
         let mut fields = value.fields();
         for (number, value) in fields.by_ref() {
@@ -45,9 +46,46 @@ impl Reader {
                 _ => {}
             }
         }
-        if fields.bad().is_some() {
-            return self.warn(WarningKind::UnreadableEvent, packet.offset);
+        fields.bad().is_none().then_some(stage)
+    }
+}
+
+/// What the pairs of names and values of a stage event say; the rest of them are its arguments.
+#[derive(Default)]
+struct Pairs<'a> {
+    stream: Option<Cow<'a, str>>,
+    correlation: Option<LinkId>,
+    arch: Option<String>,
+}
+
+impl<'a> Pairs<'a> {
+    fn read(value: Value<'a>, args: &mut ArgsText, builder: &mut TraceBuilder) -> Pairs<'a> {
+        let mut pairs = Pairs::default();
+        for (_, pair) in value.fields().filter(|(number, _)| *number == 6) {
+            let (key, written) = pair_of(pair.fields());
+            match &*key {
+                "stream id" => {
+                    args.number_or_text("stream", &written);
+                    pairs.stream = Some(written);
+                }
+                "correlation" => pairs.correlation = link(&written, builder),
+                "device id" => args.number_or_text("device", &written),
+                "context id" => args.number_or_text("context", &written),
+                "arch" => pairs.arch = pairs.arch.or_else(|| Some(written.into_owned())),
+                "process_id" | "process_name" => {}
+                key => args.number_or_text(key, &written),
+            }
         }
+        pairs
+    }
+}
+
+impl Reader {
+    /// Reads a kernel, copy or fill.
+    pub(super) fn stage(&mut self, packet: Packet, value: Value) {
+        let Some(stage) = Stage::read(value) else {
+            return self.warn(WarningKind::UnreadableEvent, packet.offset);
+        };
         self.tally.count();
         let Some(ts_ns) = self.time(packet) else {
             return;
@@ -63,50 +101,14 @@ impl Reader {
         let names = sequences.entry(packet.sequence).or_default();
         annotations.clear();
         let args = &mut annotations.rest;
-        let (mut stream, mut correlation) = (None, None);
-        for (_, pair) in value.fields().filter(|(number, _)| *number == 6) {
-            let (key, written) = pair_of(pair.fields());
-            match &*key {
-                "stream id" => {
-                    args.number_or_text("stream", &written);
-                    stream = Some(written);
-                }
-                "correlation" => correlation = link(&written, builder),
-                "device id" => args.number_or_text("device", &written),
-                "context id" => args.number_or_text("context", &written),
-                "arch" => {
-                    let is_new = archs.iter().all(|(gpu, _)| *gpu != stage.gpu);
-                    if is_new && archs.len() < MOST_GPUS {
-                        archs.push((stage.gpu, written.into_owned()));
-                    }
-                }
-                "process_id" | "process_name" => {}
-                key => args.number_or_text(key, &written),
-            }
+        let pairs = Pairs::read(value, args, builder);
+        let correlation = pairs.correlation;
+        let is_new = archs.iter().all(|(gpu, _)| *gpu != stage.gpu);
+        if is_new && archs.len() < MOST_GPUS {
+            archs.extend(pairs.arch.map(|arch| (stage.gpu, arch)));
         }
         if let Some(launch) = stage.launch {
-            let mut n_arguments = 0;
-            for (number, value) in launch.fields() {
-                match number {
-                    1 => args.raw("grid", three(value.fields())),
-                    2 => args.raw("block", three(value.fields())),
-                    3 if n_arguments < MOST_ARGUMENTS => {
-                        n_arguments += 1;
-                        let (mut name, mut amount) = (None, None);
-                        for (number, value) in value.fields() {
-                            match number {
-                                1 => name = names.text(Table::LAUNCH, value.number()),
-                                2..=4 => amount = Some(value.number()),
-                                _ => {}
-                            }
-                        }
-                        if let (Some(name), Some(amount)) = (name, amount) {
-                            args.raw(as_json(name), amount);
-                        }
-                    }
-                    _ => {}
-                }
-            }
+            add_launch(launch, args, names);
         }
         let category = match names.text(Table::GPU, stage.stage) {
             Some("Kernel") => Category::Kernel,
@@ -116,7 +118,7 @@ impl Reader {
             _ => Category::Other,
         };
         let queue = names.text(Table::GPU, stage.queue).unwrap_or_default();
-        let stream = match stream {
+        let stream = match pairs.stream {
             Some(stream) => stream.into_owned(),
             None => last_number(queue).unwrap_or(stage.queue).to_string(),
         };
@@ -145,6 +147,32 @@ impl Reader {
             && let Some(id) = correlation
         {
             events.builder.flow_end(id, track);
+        }
+    }
+}
+
+/// Adds the sizes and arguments of a launch.
+fn add_launch(launch: Value, args: &mut ArgsText, names: &Sequence) {
+    let mut n_arguments = 0;
+    for (number, value) in launch.fields() {
+        match number {
+            1 => args.raw("grid", three(value.fields())),
+            2 => args.raw("block", three(value.fields())),
+            3 if n_arguments < MOST_ARGUMENTS => {
+                n_arguments += 1;
+                let (mut name, mut amount) = (None, None);
+                for (number, value) in value.fields() {
+                    match number {
+                        1 => name = names.text(Table::LAUNCH, value.number()),
+                        2..=4 => amount = Some(value.number()),
+                        _ => {}
+                    }
+                }
+                if let (Some(name), Some(amount)) = (name, amount) {
+                    args.raw(as_json(name), amount);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -12,7 +12,7 @@ mod record;
 
 use super::error::{ImportError, ImportErrorKind};
 use super::format::{FormatReader, Head, Sniffed};
-use super::json::{Carry, Cursor, Quotes, Step, Stop};
+use super::json::{ChunkedText, Cursor, Quotes, Step, Stop};
 use super::warning::{WarningKind, Warnings};
 use crate::trace::Trace;
 use process::{Holds, Process};
@@ -57,12 +57,11 @@ pub(super) fn reader() -> Box<dyn FormatReader> {
 struct Reader {
     process: Process,
     state: State,
-    carry: Carry,
-    /// Bytes of text before `carry`.
+    text: ChunkedText,
+    /// Bytes that have been read.
     offset: u64,
     /// Elements of lists of records.
     n_records: u32,
-    last_byte: u8,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,18 +80,14 @@ impl Default for State {
 
 impl FormatReader for Reader {
     fn push(&mut self, chunk: &[u8]) -> Result<(), ImportError> {
-        let mut from_the_end = chunk.iter().rev();
-        if let Some(last) = from_the_end.find(|byte| !byte.is_ascii_whitespace()) {
-            self.last_byte = *last;
-        }
-        let mut carry = std::mem::take(&mut self.carry);
-        let pushed = carry.push(chunk, |window| Ok(self.read(window)));
-        self.carry = carry;
+        let mut text = std::mem::take(&mut self.text);
+        let pushed = text.push(chunk, |window| Ok(self.read(window)));
+        self.text = text;
         pushed
     }
 
     fn n_bytes(&self) -> u64 {
-        self.carry.n_bytes()
+        self.text.n_bytes()
     }
 
     fn n_events(&self) -> u32 {
@@ -101,7 +96,7 @@ impl FormatReader for Reader {
 
     fn end(&mut self) -> Result<(), ImportError> {
         let end = self.n_bytes();
-        let is_whole = matches!(self.state, State::Outside(None)) && self.last_byte == b'}';
+        let is_whole = matches!(self.state, State::Outside(None)) && self.text.last_byte() == b'}';
         match (is_whole, self.n_records > 0) {
             (true, _) => {}
             (false, false) => {

@@ -28,10 +28,10 @@ pub(in crate::import) trait RecordReader {
 #[derive(Debug, Default)]
 pub(in crate::import) struct Records {
     /// Bytes received but not passed on.
-    carry: Vec<u8>,
-    /// How long `carry` has to become before it can be processed.
+    unread: Vec<u8>,
+    /// How long `unread` has to become before it can be processed.
     wanted: usize,
-    /// Bytes before `carry`.
+    /// Bytes before `unread`.
     offset: u64,
     /// After damage: the next record has to be found.
     is_lost: bool,
@@ -52,26 +52,26 @@ enum Found {
 impl Records {
     /// Takes a chunk and passes on each record that is complete.
     pub(in crate::import) fn push(&mut self, mut chunk: &[u8], reader: &mut impl RecordReader) {
-        while !self.carry.is_empty() && !chunk.is_empty() {
-            let missing = self.wanted.saturating_sub(self.carry.len()).max(1);
+        while !self.unread.is_empty() && !chunk.is_empty() {
+            let missing = self.wanted.saturating_sub(self.unread.len()).max(1);
             let (taken, rest) = chunk.split_at(missing.min(chunk.len()));
-            self.carry.extend_from_slice(taken);
+            self.unread.extend_from_slice(taken);
             chunk = rest;
-            if self.carry.len() >= self.wanted {
-                let mut window = std::mem::take(&mut self.carry);
+            if self.unread.len() >= self.wanted {
+                let mut window = std::mem::take(&mut self.unread);
                 let used = self.read(&window, false, reader);
                 window.drain(..used);
-                self.carry = window;
+                self.unread = window;
             }
         }
         let used = self.read(chunk, false, reader);
-        self.carry
+        self.unread
             .extend_from_slice(chunk.get(used..).unwrap_or(&[]));
     }
 
     /// Handles what is left at the end of the trace: it was cut off, or a damaged length hides records.
     pub(in crate::import) fn end(&mut self, reader: &mut impl RecordReader) {
-        let window = std::mem::take(&mut self.carry);
+        let window = std::mem::take(&mut self.unread);
         // What seemed to be an incomplete record may not be one, now that all bytes are there.
         let used = self.read(&window, false, reader);
         let Some((_, rest)) = window.get(used..).and_then(<[u8]>::split_first) else {
@@ -91,7 +91,7 @@ impl Records {
 
     /// Bytes received.
     pub(in crate::import) fn n_bytes(&self) -> u64 {
-        self.offset + self.carry.len() as u64
+        self.offset + self.unread.len() as u64
     }
 
     /// Passes on the records of a window; returns how many bytes are done.

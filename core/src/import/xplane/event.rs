@@ -18,7 +18,7 @@ pub(super) struct Timed<'a> {
 }
 
 impl<'a> Timed<'a> {
-    /// `None` for an event that stands for several (aggregated), which has no time.
+    /// `None` for an event that aggregates several, which has no time.
     fn read<'p: 'a>(
         plane: &'a Plane<'p>,
         line: &Line,

@@ -100,10 +100,7 @@ fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
 /// Number of elements of the largest tensor of a call.
 fn elements(trace: &Trace, call: EventId) -> Option<u64> {
     let args = trace.args.get(trace.events.op_args(call)?)?;
-    let tensors = args.dims.as_deref()?.iter().map(|dims| match dims {
-        Dims::One(one) => std::slice::from_ref(one),
-        Dims::Many(all) => all,
-    });
+    let tensors = args.dims.as_deref()?.iter().map(Dims::shapes);
     let sizes = tensors.map(|tensors| {
         let sizes = tensors.iter().map(|id| trace.args.shape(*id));
         let sizes = sizes.filter(|sizes| !sizes.is_empty());

@@ -133,10 +133,7 @@ impl Rows<'_> {
 /// Shapes of the tensors among the arguments: `2×8, 8×4`.
 fn written(trace: &Trace, args: OpArgsId) -> String {
     let dims = trace.args.get(args).and_then(|args| args.dims.as_deref());
-    let tensors = dims.unwrap_or_default().iter().flat_map(|dims| match dims {
-        Dims::One(one) => std::slice::from_ref(one),
-        Dims::Many(all) => all,
-    });
+    let tensors = dims.unwrap_or_default().iter().flat_map(Dims::shapes);
     let sizes = tensors.map(|id| trace.args.shape(*id));
     let sizes = sizes.filter(|sizes| !sizes.is_empty());
     let written: Vec<String> = sizes.map(shape).collect();

@@ -26,12 +26,10 @@ const FEW_TIMES: usize = 2;
 /// Clocks that are further apart than this are not synchronized.
 const APART_NS: f64 = 1e6;
 
-pub(super) fn hot_experts(context: &Context) -> Vec<JobCard> {
+pub(super) fn hot_experts(context: &Context) -> Option<JobCard> {
     let loads = by_rank(&context.analysis.exchanges);
     let hot: Vec<&Load> = loads.iter().filter(|load| load.is_hot()).collect();
-    let Some(most) = hot.iter().map(|load| load.share()).reduce(f64::max) else {
-        return Vec::new();
-    };
+    let most = hot.iter().map(|load| load.share()).reduce(f64::max)?;
     let ranks: Vec<usize> = hot.iter().map(|load| load.rank).collect();
     let (named, ranks) = context.ranks(&ranks);
     let table = Table::of(
@@ -61,14 +59,11 @@ pub(super) fn hot_experts(context: &Context) -> Vec<JobCard> {
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
     };
-    context
-        .with_saving(card, saving_ns, &steps)
-        .into_iter()
-        .collect()
+    context.with_saving(card, saving_ns, &steps)
 }
 
 /// Stages with different amounts of work: the others wait for the largest one in each micro-batch.
-pub(super) fn uneven_stages(context: &Context) -> Vec<JobCard> {
+pub(super) fn uneven_stages(context: &Context) -> Option<JobCard> {
     let (saving_ns, steps) = context.gain(WhatIf::EvenStages);
     let largest = |step: &usize| {
         let loads = loads(&context.analysis.layout, &context.analysis.same_work, *step).into_iter();
@@ -78,9 +73,7 @@ pub(super) fn uneven_stages(context: &Context) -> Vec<JobCard> {
     let mut most: Vec<(usize, f64)> = steps.iter().filter_map(largest).collect();
     most.arrange_by(|one, other| one.1.total_cmp(&other.1));
     let middle = most.get(most.len().saturating_sub(1) / 2).copied();
-    let Some((stage, load)) = middle.filter(|(_, load)| *load >= UNEVEN_STAGES) else {
-        return Vec::new();
-    };
+    let (stage, load) = middle.filter(|(_, load)| *load >= UNEVEN_STAGES)?;
     let of_stage = (0..context.job.ranks.len())
         .filter(|rank| context.analysis.layout.stage(*rank) == Some(stage));
     let (_, ranks) = context.ranks(&of_stage.collect::<Vec<usize>>());
@@ -95,10 +88,7 @@ pub(super) fn uneven_stages(context: &Context) -> Vec<JobCard> {
         reasoning: vec!["Work is compared at the speed of other ranks, so that a slow rank does not make its stage larger. The saving is that of stages with the same work.".to_owned()],
         ..JobCard::default()
     };
-    context
-        .with_saving(card, saving_ns, &steps)
-        .into_iter()
-        .collect()
+    context.with_saving(card, saving_ns, &steps)
 }
 
 /// For each step, what other findings can save of it: ranks that delay others, slow links, uneven stages.
@@ -122,12 +112,10 @@ fn explained_elsewhere_ns(context: &Context) -> Vec<i64> {
 }
 
 /// Waiting for other stages beyond the inevitable bubble, without what other findings explain.
-pub(super) fn pipeline_bubble(context: &Context) -> Vec<JobCard> {
+pub(super) fn pipeline_bubble(context: &Context) -> Option<JobCard> {
     let analysis = context.analysis;
     // No replay means that clocks cannot be compared.
-    let Some(replay) = &analysis.replay else {
-        return Vec::new();
-    };
+    let replay = analysis.replay.as_ref()?;
     let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
     // The median step of a rank is used: a step delayed by something else says nothing about the pipeline.
     let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
@@ -150,11 +138,9 @@ pub(super) fn pipeline_bubble(context: &Context) -> Vec<JobCard> {
         of_rank.get((of_rank.len() - 1) / 2).copied()
     });
     let worst = medians.reduce(|most, next| if next.0 > most.0 { next } else { most });
-    let Some((_, bubble)) = worst.filter(|(points, _)| *points >= BUBBLE_POINTS) else {
-        return Vec::new();
-    };
+    let (_, bubble) = worst.filter(|(points, _)| *points >= BUBBLE_POINTS)?;
     let percent = |share: Option<f64>| share.map_or_else(String::new, format::percent);
-    vec![JobCard {
+    Some(JobCard {
         title: "Pipeline bubble larger than necessary".to_owned(),
         issue: format!(
             "{} waits for other stages, or is idle before its first and after its last micro-batch, for {} of {}{}; with {} stages and {} micro-batches, {} is unavoidable.",
@@ -170,23 +156,19 @@ pub(super) fn pipeline_bubble(context: &Context) -> Vec<JobCard> {
         ranks: vec![context.number(bubble.rank)],
         step: Some(bubble.step),
         ..JobCard::default()
-    }]
+    })
 }
 
 /// A pipeline with so few micro-batches that the bubble they make inevitable takes a large part of the step.
-pub(super) fn few_micro_batches(context: &Context) -> Vec<JobCard> {
+pub(super) fn few_micro_batches(context: &Context) -> Option<JobCard> {
     let analysis = context.analysis;
-    let Some(replay) = &analysis.replay else {
-        return Vec::new();
-    };
+    let replay = analysis.replay.as_ref()?;
     let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
     let few = |bubble: &&Bubble| {
         (1..bubble.n_stages * FEW_TIMES).contains(&bubble.n_micro_batches) && bubble.n_stages > 1
     };
     let few: Vec<&Bubble> = all.iter().filter(few).collect();
-    let Some(first) = few.first().filter(|_| few.len() == all.len()) else {
-        return Vec::new();
-    };
+    let first = few.first().filter(|_| few.len() == all.len())?;
     // With twice as many of half the size, the bubble is half as long.
     let halves = few.iter().filter_map(|bubble| {
         let inevitable_ns = bubble.inevitable_percent()? / 100.0 * bubble.step_ns as f64;
@@ -194,9 +176,9 @@ pub(super) fn few_micro_batches(context: &Context) -> Vec<JobCard> {
     });
     let saves_ns = mean_of_middle_ns(halves.collect()).unwrap_or(0);
     if saves_ns < LEAST_NS {
-        return Vec::new();
+        return None;
     }
-    vec![JobCard {
+    Some(JobCard {
         title: "Few micro-batches for the stages of the pipeline".to_owned(),
         issue: format!(
             "{} stages with {} micro-batch{} leave each stage without work for {} of the step, while the pipeline fills and drains; twice as many micro-batches of half the size save up to {} a step.",
@@ -209,25 +191,23 @@ pub(super) fn few_micro_batches(context: &Context) -> Vec<JobCard> {
         action: "Use more micro-batches (smaller ones, or more gradient accumulation), interleaved stages, or fewer stages.".to_owned(),
         reasoning: vec!["The saving assumes that micro-batches of half the size take half as long; small ones use the GPU less well.".to_owned()],
         ..JobCard::default()
-    }]
+    })
 }
 
-pub(super) fn clocks_apart(context: &Context) -> Vec<JobCard> {
+pub(super) fn clocks_apart(context: &Context) -> Option<JobCard> {
     let clocks = &context.job.clocks;
     if !clocks.are_comparable {
-        return vec![JobCard {
+        return Some(JobCard {
             title: "Clocks could not be aligned".to_owned(),
             issue: "No clock offsets make the collectives of different ranks consistent, so no times are compared across ranks.".to_owned(),
             action: "Check that all files are of one run, and synchronize the clocks of the hosts.".to_owned(),
             ..JobCard::default()
-        }];
+        });
     }
     let apart = clocks.of_rank.iter().enumerate();
     let most = apart.max_by(|one, other| one.1.offset_ns.abs().total_cmp(&other.1.offset_ns.abs()));
-    let Some((rank, clock)) = most.filter(|(_, clock)| clock.offset_ns.abs() > APART_NS) else {
-        return Vec::new();
-    };
-    vec![JobCard {
+    let (rank, clock) = most.filter(|(_, clock)| clock.offset_ns.abs() > APART_NS)?;
+    Some(JobCard {
         title: "Clocks of hosts differ".to_owned(),
         issue: format!(
             "The clock of {} is {} off that of the first rank. Times are corrected here; tools that compare them as they are name the wrong rank.",
@@ -237,20 +217,17 @@ pub(super) fn clocks_apart(context: &Context) -> Vec<JobCard> {
         action: "Synchronize the hosts with PTP or NTP.".to_owned(),
         ranks: vec![context.number(rank)],
         ..JobCard::default()
-    }]
+    })
 }
 
 /// The total cost of waiting: what would be saved if all ranks of each collective needed the same own time.
-pub(super) fn no_waiting(context: &Context) -> Vec<JobCard> {
-    let Some(gain) = &context.analysis.no_waiting else {
-        return Vec::new();
-    };
+pub(super) fn no_waiting(context: &Context) -> Option<JobCard> {
+    let gain = context.analysis.no_waiting.as_ref()?;
     let card = JobCard {
         title: "All waiting for other ranks".to_owned(),
         issue: "If no rank waited for another, the run would be shorter by at most this. It includes the savings of findings about ranks, hosts and experts, but not those of a faster network.".to_owned(),
         action: "Follow the findings above.".to_owned(),
         ..JobCard::default()
     };
-    let card = context.with_saving(card, Some(gain.total_ns), &context.all_steps());
-    card.into_iter().collect()
+    context.with_saving(card, Some(gain.total_ns), &context.all_steps())
 }

@@ -4,7 +4,7 @@
 use super::Context;
 use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, slow_work, times};
 use crate::base::format;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Why};
@@ -205,12 +205,12 @@ fn slowest(causes: &[&Cause]) -> Option<usize> {
         Why::SlowerKernels { ratio, .. } => Some((cause.rank, ratio)),
         _ => None,
     });
-    let slowest = ratios.reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let slowest = ratios.first_max_by_key(|one| one.1);
     slowest.map(|(rank, _)| rank)
 }
 
 /// Several slow ranks that hide each other, with what fixing all of them saves.
-pub(super) fn slow_card(context: &Context) -> Vec<JobCard> {
+pub(super) fn slow_card(context: &Context) -> Option<JobCard> {
     card(context, &context.slow_together, |slow, named| {
         let most = times(most_times(&slow.causes));
         JobCard {
@@ -226,7 +226,7 @@ pub(super) fn slow_card(context: &Context) -> Vec<JobCard> {
 }
 
 /// Several ranks that launch late and hide each other.
-pub(super) fn late_card(context: &Context) -> Vec<JobCard> {
+pub(super) fn late_card(context: &Context) -> Option<JobCard> {
     card(context, &context.late_together, |late, named| {
         let by = late_by(&late.causes);
         let is_loading = by.as_deref() == Some(LOADING);
@@ -248,7 +248,7 @@ pub(super) fn late_card(context: &Context) -> Vec<JobCard> {
 }
 
 /// Several ranks that have more work and hide each other.
-pub(super) fn more_card(context: &Context) -> Vec<JobCard> {
+pub(super) fn more_card(context: &Context) -> Option<JobCard> {
     card(context, &context.more_together, |_, named| JobCard {
         title: format!("{named} have more work than others"),
         issue: format!(
@@ -264,22 +264,20 @@ fn card(
     context: &Context,
     together: &Option<Combined>,
     say: impl Fn(&Combined, &str) -> JobCard,
-) -> Vec<JobCard> {
-    let card = hide_each_other(context, together).and_then(|together| {
-        let (named, ranks) = context.ranks(&together.ranks());
-        let said = say(together, &format::capitalized(&named));
-        let card = JobCard {
-            issue: format!("{} {}", said.issue, only_together(context, together)),
-            reasoning: of_one_host(context, &together.ranks())
-                .into_iter()
-                .collect(),
-            ranks,
-            tables: std::iter::once(each(context, together))
-                .chain(said.tables)
-                .collect(),
-            ..said
-        };
-        context.with_saving(card, Some(together.saving_ns), &together.steps)
-    });
-    card.into_iter().collect()
+) -> Option<JobCard> {
+    let together = hide_each_other(context, together)?;
+    let (named, ranks) = context.ranks(&together.ranks());
+    let said = say(together, &format::capitalized(&named));
+    let card = JobCard {
+        issue: format!("{} {}", said.issue, only_together(context, together)),
+        reasoning: of_one_host(context, &together.ranks())
+            .into_iter()
+            .collect(),
+        ranks,
+        tables: std::iter::once(each(context, together))
+            .chain(said.tables)
+            .collect(),
+        ..said
+    };
+    context.with_saving(card, Some(together.saving_ns), &together.steps)
 }

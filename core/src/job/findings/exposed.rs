@@ -23,7 +23,7 @@ struct Exposed<'a> {
 
 /// Exposed communication without waiting for other ranks, averaged over all ranks. If a collective is hidden in part,
 /// as much as possible of its exposed part counts as waiting, so this is a lower bound.
-pub(super) fn communication(context: &Context) -> Vec<JobCard> {
+pub(super) fn communication(context: &Context) -> Option<JobCard> {
     let ranks = context
         .job
         .ranks
@@ -43,7 +43,7 @@ pub(super) fn communication(context: &Context) -> Vec<JobCard> {
     // In a job that hangs, it is the time until that is noticed.
     let is_stuck = !context.stuck.is_empty();
     if percent < LEAST_PERCENT || !context.job.clocks.are_comparable || is_stuck {
-        return Vec::new();
+        return None;
     }
     let mean_ns = times.iter().map(|(ns, _)| *ns).fold(0, i64::saturating_add) / (n as i64);
     let a_step = match context.job.steps.len() {
@@ -61,7 +61,7 @@ pub(super) fn communication(context: &Context) -> Vec<JobCard> {
             format::time_ns(most.ns)
         )
     });
-    vec![JobCard {
+    Some(JobCard {
         title: "Exposed communication".to_owned(),
         issue: format!(
             "Communication is exposed for {} of the run{a_step}, averaged over all ranks; waiting for slow ranks is not counted{}.",
@@ -75,7 +75,7 @@ pub(super) fn communication(context: &Context) -> Vec<JobCard> {
         reasoning: most.into_iter().chain(alone(context, &messages)).collect(),
         tables: vec![table(context, &messages)],
         ..JobCard::default()
-    }]
+    })
 }
 
 /// The messages that are exposed, longest first.

@@ -13,10 +13,10 @@ const MOST_ROWS: usize = 20;
 const MOST_NAMED: usize = 8;
 
 /// Ranks without a trace: how long others wait for them is unknown.
-pub(super) fn missing(context: &Context) -> Vec<JobCard> {
+pub(super) fn missing(context: &Context) -> Option<JobCard> {
     let missing = context.job.missing();
     if missing.is_empty() || context.job.ranks.is_empty() {
-        return Vec::new();
+        return None;
     }
     let names: Vec<String> = missing.iter().map(u32::to_string).collect();
     let named = match names.len() {
@@ -30,7 +30,7 @@ pub(super) fn missing(context: &Context) -> Vec<JobCard> {
         .collectives
         .iter()
         .filter(|of| !of.is_complete());
-    vec![JobCard {
+    Some(JobCard {
         title: format!("{named} {verb} missing"),
         issue: format!(
             "Of {} ranks, {} were read. In {}, a rank is missing: waiting times are lower bounds, the straggler may be a missing rank, and savings of other findings do not include the missing ranks.",
@@ -41,11 +41,11 @@ pub(super) fn missing(context: &Context) -> Vec<JobCard> {
         action: "Add the traces of these ranks.".to_owned(),
         ranks: missing,
         ..JobCard::default()
-    }]
+    })
 }
 
 /// Traces of another job, or of another run of this one.
-pub(super) fn other_jobs(context: &Context) -> Vec<JobCard> {
+pub(super) fn other_jobs(context: &Context) -> Option<JobCard> {
     let is_other = |excluded: &&Excluded| {
         matches!(
             excluded.why,
@@ -55,9 +55,7 @@ pub(super) fn other_jobs(context: &Context) -> Vec<JobCard> {
         )
     };
     let others: Vec<&Excluded> = context.excluded.iter().filter(is_other).collect();
-    let Some(first) = others.first() else {
-        return Vec::new();
-    };
+    let first = others.first()?;
     let table = Table::of(
         "other_jobs",
         "Files of other jobs or runs",
@@ -71,7 +69,7 @@ pub(super) fn other_jobs(context: &Context) -> Vec<JobCard> {
             }),
         ],
     );
-    vec![JobCard {
+    Some(JobCard {
         title: "Traces are of different jobs".to_owned(),
         issue: format!(
             "{} excluded as part of another job or run, such as `{}`: {}. Results cover only the other files.",
@@ -85,5 +83,5 @@ pub(super) fn other_jobs(context: &Context) -> Vec<JobCard> {
         action: "Give the traces of one run; open the others by themselves.".to_owned(),
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
-    }]
+    })
 }

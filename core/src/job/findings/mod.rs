@@ -25,6 +25,7 @@ use super::what_if::WhatIf;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
+use Find::{Each, One};
 use combined::Combined;
 use hosts::SlowHost;
 
@@ -63,106 +64,41 @@ pub(super) struct Context<'a> {
 struct Rule {
     /// Its name in files.
     key: &'static str,
-    find: fn(&Context) -> Vec<JobCard>,
+    find: Find,
 }
 
+/// What a rule finds: at most one card about the job, or one about each rank or host.
+enum Find {
+    One(fn(&Context) -> Option<JobCard>),
+    Each(fn(&Context) -> Vec<JobCard>),
+}
+
+#[rustfmt::skip]
 const RULES: &[Rule] = &[
-    Rule {
-        key: UNFINISHED,
-        find: hang::card,
-    },
-    Rule {
-        key: "slow_rank",
-        find: ranks::slow,
-    },
-    Rule {
-        key: "slow_rank",
-        find: combined::slow_card,
-    },
-    Rule {
-        key: "late_host",
-        find: ranks::late,
-    },
-    Rule {
-        key: "late_host",
-        find: combined::late_card,
-    },
-    Rule {
-        key: "uneven_work",
-        find: ranks::uneven,
-    },
-    Rule {
-        key: "uneven_work",
-        find: combined::more_card,
-    },
-    Rule {
-        key: "slow_copies",
-        find: ranks::copies,
-    },
-    Rule {
-        key: "idle_rank",
-        find: ranks::idle,
-    },
-    Rule {
-        key: "slow_host",
-        find: hosts::slow_host,
-    },
-    Rule {
-        key: "hot_experts",
-        find: all_ranks::hot_experts,
-    },
-    Rule {
-        key: "slow_link",
-        find: network::slow_link,
-    },
-    Rule {
-        key: "slow_period",
-        find: network::slow_period,
-    },
-    Rule {
-        key: "slow_kernels_without_effect",
-        find: ranks::without_effect,
-    },
-    Rule {
-        key: "uneven_stages",
-        find: all_ranks::uneven_stages,
-    },
-    Rule {
-        key: "pipeline_bubble",
-        find: all_ranks::pipeline_bubble,
-    },
-    Rule {
-        key: FEW_MICRO_BATCHES,
-        find: all_ranks::few_micro_batches,
-    },
-    Rule {
-        key: EXPOSED,
-        find: exposed::communication,
-    },
-    Rule {
-        key: "small_messages",
-        find: network::small_messages,
-    },
-    Rule {
-        key: "link_bandwidth",
-        find: network::link_bandwidth,
-    },
-    Rule {
-        key: "other_jobs",
-        find: given::other_jobs,
-    },
-    Rule {
-        key: "missing_ranks",
-        find: given::missing,
-    },
-    Rule {
-        key: "clocks_apart",
-        find: all_ranks::clocks_apart,
-    },
-    Rule {
-        key: "no_waiting",
-        find: all_ranks::no_waiting,
-    },
+    Rule { key: UNFINISHED, find: Each(hang::card) },
+    Rule { key: "slow_rank", find: Each(ranks::slow) },
+    Rule { key: "slow_rank", find: One(combined::slow_card) },
+    Rule { key: "late_host", find: Each(ranks::late) },
+    Rule { key: "late_host", find: One(combined::late_card) },
+    Rule { key: "uneven_work", find: Each(ranks::uneven) },
+    Rule { key: "uneven_work", find: One(combined::more_card) },
+    Rule { key: "slow_copies", find: Each(ranks::copies) },
+    Rule { key: "idle_rank", find: Each(ranks::idle) },
+    Rule { key: "slow_host", find: Each(hosts::slow_host) },
+    Rule { key: "hot_experts", find: One(all_ranks::hot_experts) },
+    Rule { key: "slow_link", find: One(network::slow_link) },
+    Rule { key: "slow_period", find: One(network::slow_period) },
+    Rule { key: "slow_kernels_without_effect", find: Each(ranks::without_effect) },
+    Rule { key: "uneven_stages", find: One(all_ranks::uneven_stages) },
+    Rule { key: "pipeline_bubble", find: One(all_ranks::pipeline_bubble) },
+    Rule { key: FEW_MICRO_BATCHES, find: One(all_ranks::few_micro_batches) },
+    Rule { key: EXPOSED, find: One(exposed::communication) },
+    Rule { key: "small_messages", find: One(network::small_messages) },
+    Rule { key: "link_bandwidth", find: One(network::link_bandwidth) },
+    Rule { key: "other_jobs", find: One(given::other_jobs) },
+    Rule { key: "missing_ranks", find: One(given::missing) },
+    Rule { key: "clocks_apart", find: One(all_ranks::clocks_apart) },
+    Rule { key: "no_waiting", find: One(all_ranks::no_waiting) },
 ];
 
 /// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order of
@@ -183,8 +119,11 @@ pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec
     context.more_together = combined::more(&context);
     context.slow_hosts = hosts::find(&context);
     let found = RULES.iter().enumerate().flat_map(|(at, rule)| {
-        let cards = (rule.find)(&context).into_iter();
-        cards.map(move |card| {
+        let cards = match rule.find {
+            One(find) => Vec::from_iter(find(&context)),
+            Each(find) => find(&context),
+        };
+        cards.into_iter().map(move |card| {
             let key = rule.key.to_owned();
             (at, JobCard { key, ..card })
         })

@@ -53,11 +53,9 @@ pub(super) fn prose(context: &Context, of: Path) -> String {
     }
 }
 
-pub(super) fn slow_link(context: &Context) -> Vec<JobCard> {
+pub(super) fn slow_link(context: &Context) -> Option<JobCard> {
     let network = &context.analysis.network;
-    let Some(first) = network.slow_paths.first() else {
-        return Vec::new();
-    };
+    let first = network.slow_paths.first()?;
     let table = Table::of(
         "slow_paths",
         "Slow paths",
@@ -108,20 +106,15 @@ pub(super) fn slow_link(context: &Context) -> Vec<JobCard> {
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
     };
-    context
-        .with_saving(card, saving_ns, &steps)
-        .into_iter()
-        .collect()
+    context.with_saving(card, saving_ns, &steps)
 }
 
 /// Large messages that use a small part of what their link can carry.
-pub(super) fn link_bandwidth(context: &Context) -> Vec<JobCard> {
+pub(super) fn link_bandwidth(context: &Context) -> Option<JobCard> {
     let network = &context.analysis.network;
     let below = network.below_figure.iter();
     let below: Vec<&Link> = below.filter_map(|at| network.links.get(*at)).collect();
-    let Some(first) = below.first() else {
-        return Vec::new();
-    };
+    let first = below.first()?;
     let percent = |link: &Link| {
         link.share_percent()
             .map_or_else(String::new, format::percent)
@@ -174,14 +167,11 @@ pub(super) fn link_bandwidth(context: &Context) -> Vec<JobCard> {
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
     };
-    context
-        .with_saving(card, saving_ns, &steps)
-        .into_iter()
-        .collect()
+    context.with_saving(card, saving_ns, &steps)
 }
 
 /// The steps in which all links are slow, in one card.
-pub(super) fn slow_period(context: &Context) -> Vec<JobCard> {
+pub(super) fn slow_period(context: &Context) -> Option<JobCard> {
     let mut slow = context.analysis.slow_steps(context.job);
     slow.retain(|(slow, ns)| context.large(*ns, &[slow.step]).is_some());
     let steps: Vec<usize> = slow.iter().map(|(slow, _)| slow.step).collect();
@@ -217,14 +207,11 @@ pub(super) fn slow_period(context: &Context) -> Vec<JobCard> {
         ..JobCard::default()
     };
     let saving_ns = slow.iter().map(|(_, ns)| ns).sum();
-    context
-        .with_saving(card, Some(saving_ns), &steps)
-        .into_iter()
-        .collect()
+    context.with_saving(card, Some(saving_ns), &steps)
 }
 
 /// One rank sends many small messages, and their latency adds up.
-pub(super) fn small_messages(context: &Context) -> Vec<JobCard> {
+pub(super) fn small_messages(context: &Context) -> Option<JobCard> {
     let n_steps = context.job.steps.len().max(1);
     let counts = context.job.ranks.iter().enumerate().map(|(at, rank)| {
         let digest = &rank.digest;
@@ -234,7 +221,7 @@ pub(super) fn small_messages(context: &Context) -> Vec<JobCard> {
         (small.count() / n_steps, at)
     });
     let most = counts.max().filter(|(n, _)| *n >= MANY_SMALL);
-    let cards = most.map(|(n, rank)| JobCard {
+    most.map(|(n, rank)| JobCard {
         title: "Too many small messages".to_owned(),
         issue: format!(
             "{} has {} below {} a step: each takes the latency of the network, however small it is.",
@@ -245,6 +232,5 @@ pub(super) fn small_messages(context: &Context) -> Vec<JobCard> {
         action: "Put them together: larger buckets (`bucket_cap_mb`), coalesced collectives, flattened parameters.".to_owned(),
         ranks: vec![context.number(rank)],
         ..JobCard::default()
-    });
-    cards.into_iter().collect()
+    })
 }

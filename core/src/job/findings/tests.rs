@@ -3,13 +3,10 @@ mod hang;
 mod stages;
 
 use super::find;
+use crate::job::cards::JobCard;
 use crate::job::files::JobFiles;
-use crate::job::testing::{TestJob, TestWork};
+use crate::job::testing::{GEMM, MS, TestJob, TestWork};
 use crate::job::{Analysis, Job};
-
-const MS: i64 = 1_000_000;
-
-const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
 const COPY: TestWork = TestWork("Memcpy HtoD", "aten::to", "8×8", "Memory copy");
 
@@ -30,10 +27,13 @@ fn job(slow: usize, more_ns: i64) -> TestJob {
     job
 }
 
+fn cards(job: &Job) -> Vec<JobCard> {
+    find(job, &Analysis::new(job), &[])
+}
+
 /// Key, ranks and saving in milliseconds over all steps.
 fn found(job: TestJob) -> Vec<(String, Vec<u32>, Option<i64>)> {
-    let job = job.job();
-    let cards = find(&job, &Analysis::new(&job), &[]).into_iter();
+    let cards = cards(&job.job()).into_iter();
     let found = cards.map(|card| (card.key, card.ranks, card.saving_ns.map(|ns| ns / MS)));
     found.collect()
 }
@@ -41,10 +41,8 @@ fn found(job: TestJob) -> Vec<(String, Vec<u32>, Option<i64>)> {
 #[test]
 fn a_rank_whose_kernels_are_slow_holds_the_others_up() {
     let mut job = job(1, 10 * MS);
-    for (rank, work_ns) in [20, 30, 20, 20].into_iter().enumerate() {
-        for step in 0..4 {
-            job.work(rank, step, &GEMM, 10, work_ns * MS);
-        }
+    for step in 0..4 {
+        job.same_calls(step, &GEMM, &[20, 30, 20, 20]);
     }
     let found = found(job);
     assert_eq!(found[0], ("slow_rank".to_owned(), vec![1], Some(40)));
@@ -92,10 +90,8 @@ fn whichever_of_many_ranks_is_slow_is_named() {
 #[test]
 fn a_rank_with_more_calls_has_more_work() {
     let mut job = job(3, 10 * MS);
-    for (rank, calls) in [10, 10, 10, 15].into_iter().enumerate() {
-        for step in 0..4 {
-            job.work(rank, step, &GEMM, calls, i64::from(calls) * 2 * MS);
-        }
+    for step in 0..4 {
+        job.more_calls(step, &GEMM, &[20, 20, 20, 30]);
     }
     assert_eq!(found(job)[0], ("uneven_work".to_owned(), vec![3], Some(40)));
 }
@@ -115,7 +111,7 @@ fn a_slow_group_is_compared_with_those_that_lack_a_rank() {
         job.run("0 default_pg", "barrier", &[0, 1, 2, 3, 4, 5], &spans);
     }
     let job = job.without(&[2]);
-    let cards = find(&job, &Analysis::new(&job), &[]);
+    let cards = cards(&job);
     let slow = cards.iter().find(|card| card.key == "slow_link").unwrap();
     assert_eq!(
         (&*slow.ranks, slow.saving_ns),
@@ -140,7 +136,7 @@ fn hot_experts_are_reported_without_a_rank() {
         (0..3).for_each(|rank| job.splits(rank, gets[rank], &sends));
     }
     let job = job.without(&[1]);
-    let cards = find(&job, &Analysis::new(&job), &[]);
+    let cards = cards(&job);
     let hot = cards.iter().find(|card| card.key == "hot_experts").unwrap();
     assert_eq!(hot.ranks, [0]);
 }
@@ -159,7 +155,7 @@ fn a_rank_that_waits_for_copies_is_named() {
 fn copies_that_others_lack_are_one_finding() {
     let mut job = job(2, 10 * MS);
     for step in 0..4 {
-        (0..4).for_each(|rank| job.work(rank, step, &GEMM, 10, 20 * MS));
+        job.same_calls(step, &GEMM, &[20; 4]);
         job.work(2, step, &COPY, 1, 10 * MS);
         job.copies(2, i64::from(step) * 32 * MS + 30 * MS, 10 * MS);
     }
@@ -182,20 +178,12 @@ fn a_rank_on_which_nothing_runs_is_named_where_it_has_a_gpu() {
     assert!(!found(idle()).contains(&card));
 }
 
-/// Rank 2 delays rank 1 in their group, and rank 1 therefore delays rank 0 in another.
 #[test]
 fn a_card_names_the_ranks_that_are_late_because_of_its_rank() {
-    let mut job = TestJob::new(3);
-    job.step(1, 0, 40 * MS);
-    let spans = [(10 * MS, 32 * MS), (30 * MS, 32 * MS)];
-    job.run("1 mesh_tp", "allreduce", &[1, 2], &spans);
-    let spans = [(12 * MS, 36 * MS), (34 * MS, 36 * MS)];
-    job.run("2 mesh_dp", "allreduce", &[0, 1], &spans);
-    for (rank, work_ns) in [10, 10, 30].into_iter().enumerate() {
-        job.work(rank, 0, &GEMM, 10, work_ns * MS);
-    }
+    let mut job = TestJob::with_a_delay_passed_on();
+    job.same_calls(0, &GEMM, &[10, 10, 30]);
     let job = job.job();
-    let cards = find(&job, &Analysis::new(&job), &[]);
+    let cards = cards(&job);
     assert_eq!(
         (&*cards[0].key, &cards[0].ranks[..]),
         ("slow_rank", &[2][..])
@@ -254,12 +242,13 @@ fn hidden_waiting_is_no_part_of_exposed_communication() {
         digest.collectives[1].exposed_ns = exposed_ns;
         digest.gpu.as_mut().unwrap().exposed_comm_ns = exposed_ns;
     }
-    let cards = find(&job, &Analysis::new(&job), &[]);
-    let mut cards = cards.iter();
-    let exposed = cards.find(|card| card.key == "exposed_communication");
+    let find = |job: &Job| {
+        let mut cards = cards(job).into_iter();
+        cards.find(|card| card.key == "exposed_communication")
+    };
     // Rank 0 has all of it, so that the mean is half.
     assert_eq!(
-        exposed.unwrap().tables[0].rows[0][..4],
+        find(&job).unwrap().tables[0].rows[0][..4],
         [
             "all-reduce of 4.19 MB",
             "ranks 0 and 1 (default_pg 0)",
@@ -271,8 +260,7 @@ fn hidden_waiting_is_no_part_of_exposed_communication() {
     for rank in &mut job.ranks {
         rank.digest.collectives[0].exposed_ns = 51 * MS;
     }
-    let cards = find(&job, &Analysis::new(&job), &[]);
-    assert!(cards.iter().all(|card| card.key != "exposed_communication"));
+    assert!(find(&job).is_none());
 }
 
 /// 1,000 all-reduces of 32 bytes in a step are too many, 999 are not.
@@ -324,20 +312,10 @@ fn clocks_that_differ_are_reported_and_blame_nobody() {
 /// ```
 #[test]
 fn a_stage_with_more_work_makes_none_of_its_ranks_slow() {
-    let mut job = TestJob::new(4);
+    let work_ms = [20, 20, 40, 40];
+    let mut job = TestJob::of_two_pipelines(work_ms);
     for step in 0..4 {
-        let start_ns = step * 50 * MS;
-        job.step(step as u64, start_ns, start_ns + 50 * MS);
-        for (name, ranks) in [("3 mesh_pp", [0, 2]), ("4 mesh_pp", [1, 3])] {
-            let span = (start_ns, start_ns + MS);
-            job.send(name, &ranks, ranks, [span; 2]);
-        }
-        let spans = [20, 20, 40, 40].map(|own| (start_ns + MS + own * MS, start_ns + 49 * MS));
-        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
-        for (rank, work_ns) in [20, 20, 40, 40].into_iter().enumerate() {
-            let calls = (work_ns / 2) as u32;
-            job.work(rank, step as u32, &GEMM, calls, work_ns * MS);
-        }
+        job.more_calls(step, &GEMM, &work_ms);
     }
     let found = found(job);
     let keys: Vec<&str> = found.iter().map(|(key, ..)| key.as_str()).collect();
@@ -368,7 +346,7 @@ fn large_messages_that_use_little_of_their_link_are_reported() {
 #[test]
 fn ranks_that_are_missing_are_reported() {
     let job = job(1, 0).without(&[2]);
-    let cards = find(&job, &Analysis::new(&job), &[]).into_iter();
+    let cards = cards(&job).into_iter();
     let found: Vec<_> = cards.map(|card| (card.key, card.ranks)).collect();
     assert_eq!(found, [("missing_ranks".to_owned(), vec![2])]);
 }

@@ -33,6 +33,33 @@ const LEAST_OTHER_STEPS: usize = 2;
 
 /// Finds the peers of all parts.
 pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
+    let (sets, in_steps) = set_alike(job, layout, flow);
+    // Groups in which several ranks of a stage were read use their own median; the rest use that of similar groups.
+    let of_stages = within_stages(job, layout, flow);
+    let mut medians: Vec<Option<OwnTime>> = vec![None; flow.parts.len()];
+    for scope in sets.into_iter().chain(of_stages) {
+        let own = scope
+            .iter()
+            .filter_map(|at| Some((*at, flow.parts.get(*at)?.own?)));
+        let (places, own): (Vec<usize>, Vec<OwnTime>) = own.unzip();
+        for (place, median) in places.into_iter().zip(of_others(&own)) {
+            if let Some(known) = medians.get_mut(place) {
+                *known = median.or(*known);
+            }
+        }
+    }
+    for (part, median) in flow.parts.iter_mut().zip(medians) {
+        part.peers = median;
+    }
+    alone(flow, in_steps);
+}
+
+/// Assigns parts to sets of those that are alike. Returns the sets, and the same collectives in all steps.
+fn set_alike<'a>(
+    job: &'a Job,
+    layout: &Layout,
+    flow: &mut Flow,
+) -> (Vec<Vec<usize>>, Vec<(InSteps<'a>, usize)>) {
     let mut sets: Vec<Vec<usize>> = Vec::new();
     let mut known: Map<Alike, usize> = Map::default();
     let mut numbers: Map<(Option<usize>, Lane, Option<usize>), usize> = Map::default();
@@ -73,7 +100,11 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     for (part, set) in flow.parts.iter_mut().zip(alike) {
         part.alike = set;
     }
-    // Groups in which several ranks of a stage were read use their own median; the rest use that of similar groups.
+    (sets, in_steps)
+}
+
+/// The parts of each collective, by stage.
+fn within_stages(job: &Job, layout: &Layout, flow: &Flow) -> Vec<Vec<usize>> {
     let is_transfer = |node: &Node| {
         let matched = node.matched.and_then(|at| job.collectives.get(at));
         matched.is_some_and(|of| of.pair.is_some())
@@ -86,23 +117,7 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
         let by_stage: Vec<(Option<usize>, Vec<usize>)> = grouped(by_stage, Vec::push);
         by_stage.into_iter().map(|(_, places)| places)
     });
-    let of_stages: Vec<Vec<usize>> = of_stages.collect();
-    let mut medians: Vec<Option<OwnTime>> = vec![None; flow.parts.len()];
-    for scope in sets.into_iter().chain(of_stages) {
-        let own = scope
-            .iter()
-            .filter_map(|at| Some((*at, flow.parts.get(*at)?.own?)));
-        let (places, own): (Vec<usize>, Vec<OwnTime>) = own.unzip();
-        for (place, median) in places.into_iter().zip(of_others(&own)) {
-            if let Some(known) = medians.get_mut(place) {
-                *known = median.or(*known);
-            }
-        }
-    }
-    for (part, median) in flow.parts.iter_mut().zip(medians) {
-        part.peers = median;
-    }
-    alone(flow, in_steps);
+    of_stages.collect()
 }
 
 /// Compares ranks without peers with their own other steps, in how late they launched.

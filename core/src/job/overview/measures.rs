@@ -16,7 +16,7 @@ pub(super) fn of(context: &Context) -> Vec<Measure> {
         waits,
     } = context;
     let measure =
-        |key: &str, label: &str, doc: &str, unit, of: &dyn Fn(usize, usize) -> Option<f64>| {
+        |key: &str, label: &str, unit, of: &dyn Fn(usize, usize) -> Option<f64>, doc: &str| {
             Measure {
                 key: key.to_owned(),
                 label: label.to_owned(),
@@ -51,70 +51,17 @@ pub(super) fn of(context: &Context) -> Vec<Measure> {
     let late = |rank, step| percent_of(*late_ns.get(&(rank, step))?, length_ns(rank, step)?);
     let tokens = tokens(analysis, job);
     use MeasureUnit::{Percent, Ratio};
+    #[rustfmt::skip]
     let mut all = vec![
-        measure(
-            "delay",
-            "Delay caused",
-            "How much longer than its peers the rank takes before its collectives, as a share of the step.",
-            Percent,
-            &delay,
-        ),
-        measure(
-            "same_work",
-            "Same kernels",
-            "How many times as long the rank takes as others for the same kernels, operators and shapes.",
-            Ratio,
-            &|rank, step| analysis.same_work.ratio(step, rank),
-        ),
-        measure(
-            "waiting",
-            "Waiting",
-            "Share of the step in which the rank waits for others, in collectives that none can leave before all have started; those that overlap count each.",
-            Percent,
-            &waits(|of| of.waited_ns),
-        ),
-        measure(
-            "transfer",
-            "Transfer",
-            "Share of the step in which the rank is in collectives after all have started: data moves. Those that overlap count each.",
-            Percent,
-            &waits(|of| of.transfer_ns),
-        ),
-        measure(
-            "computation",
-            "Computation",
-            "Share of the step in which kernels compute.",
-            Percent,
-            &share(|gpu| gpu.computation_ns),
-        ),
-        measure(
-            "exposed_communication",
-            "Exposed communication",
-            "Share of the step in which the rank communicates and nothing computes; waiting for other ranks is part of it.",
-            Percent,
-            &share(|gpu| gpu.exposed_comm_ns),
-        ),
-        measure(
-            "late",
-            "Late launches",
-            "Share of the step in which nothing runs before collectives because the CPU has not launched it yet.",
-            Percent,
-            &late,
-        ),
-        measure(
-            "idle",
-            "Idle",
-            "Share of the step in which nothing runs on the GPU.",
-            Percent,
-            &share(|gpu| gpu.idle_ns),
-        ),
-        measure(
-            "tokens",
-            "Tokens",
-            "How many tokens the experts of the rank get, against the mean of its groups.",
-            Ratio,
-            &|rank, step| tokens.get(&(rank, step)).copied(),
-        ),
+        measure("delay", "Delay caused", Percent, &delay, "How much longer than its peers the rank takes before its collectives, as a share of the step."),
+        measure("same_work", "Same kernels", Ratio, &|rank, step| analysis.same_work.ratio(step, rank), "How many times as long the rank takes as others for the same kernels, operators and shapes."),
+        measure("waiting", "Waiting", Percent, &waits(|of| of.waited_ns), "Share of the step in which the rank waits for others, in collectives that none can leave before all have started; those that overlap count each."),
+        measure("transfer", "Transfer", Percent, &waits(|of| of.transfer_ns), "Share of the step in which the rank is in collectives after all have started: data moves. Those that overlap count each."),
+        measure("computation", "Computation", Percent, &share(|gpu| gpu.computation_ns), "Share of the step in which kernels compute."),
+        measure("exposed_communication", "Exposed communication", Percent, &share(|gpu| gpu.exposed_comm_ns), "Share of the step in which the rank communicates and nothing computes; waiting for other ranks is part of it."),
+        measure("late", "Late launches", Percent, &late, "Share of the step in which nothing runs before collectives because the CPU has not launched it yet."),
+        measure("idle", "Idle", Percent, &share(|gpu| gpu.idle_ns), "Share of the step in which nothing runs on the GPU."),
+        measure("tokens", "Tokens", Ratio, &|rank, step| tokens.get(&(rank, step)).copied(), "How many tokens the experts of the rank get, against the mean of its groups."),
     ];
     all.retain(|measure| measure.values.iter().flatten().any(Option::is_some));
     all

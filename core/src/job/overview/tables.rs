@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{Context, name, steps_of};
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::stats::median_ns;
 use crate::base::value::{Table, Value};
 use crate::job::cards::ShownTable;
@@ -176,55 +176,12 @@ struct HostRow<'a> {
 
 /// One row per host, for jobs with several.
 fn hosts(context: &Context) -> ShownTable {
-    let Context { job, analysis, .. } = context;
-    let n_steps = job.steps.len().max(1) as i64;
-    let delay_ns = |at: usize| {
-        let delay = analysis.delays.of_ranks.get(at);
-        delay.map_or(0, |delay| delay.excess.total_ns / n_steps)
-    };
-    let rows = job.hosts.iter().enumerate().map(|(host, name)| {
-        let own = job.ranks.iter().enumerate();
-        let own = own.filter(|(_, rank)| rank.host == host);
-        let delays: Vec<(u32, i64)> = own.map(|(at, rank)| (rank.number, delay_ns(at))).collect();
-        let slowest = delays.iter().copied();
-        let slowest = slowest.reduce(|most, next| if next.1 > most.1 { next } else { most });
-        let row = HostRow {
-            name,
-            n_ranks: delays.len(),
-            slowest: slowest.filter(|(_, ns)| *ns > 0),
-            saving_ns: None,
-        };
-        (host, row)
-    });
-    let by_delay = |row: &HostRow| Reverse(row.slowest.map_or(0, |(_, ns)| ns));
-    let mut rows: Vec<(usize, HostRow)> = rows.collect();
-    rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
-    for (host, row) in rows.iter_mut().take(MOST_HOSTS) {
-        // Without the same work on another host there is nothing to compare with; then the saving is that of fixing the
-        // causes of its ranks.
-        let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
-        let causes = analysis.causes.iter();
-        let own = causes.filter(|cause| {
-            let rank = job.ranks.get(cause.rank);
-            rank.is_some_and(|rank| rank.host == *host)
-        });
-        let mut changes: Vec<WhatIf> = Vec::new();
-        for change in own.filter_map(Cause::change) {
-            if !changes.contains(&change) {
-                changes.push(change);
-            }
-        }
-        let of_causes = analysis.gain_of_all(job, &changes);
-        let gains = gain.into_iter().chain(of_causes);
-        let most_ns = gains.map(|gain| gain.per_step_ns()).max();
-        row.saving_ns = most_ns.filter(|ns| *ns > 0);
-    }
-    rows.arrange_by_key(|(host, row)| (Reverse(row.saving_ns), by_delay(row), *host));
-    let numbers = rows.iter().map(|(_, row)| Some(row.slowest?.0)).collect();
+    let rows = host_rows(context.job, context.analysis);
+    let numbers = rows.iter().map(|row| Some(row.slowest?.0)).collect();
     let table = Table::of(
         "hosts",
         "Hosts, times of a step on average",
-        rows.into_iter().map(|(_, row)| row),
+        rows,
         &[
             ("host", "Host", &|row| Value::Text(row.name.to_owned())),
             ("worth", "Can save if all its ranks keep up", &|row| {
@@ -244,6 +201,58 @@ fn hosts(context: &Context) -> ShownTable {
         ranks: numbers,
         ..ShownTable::from(&table)
     }
+}
+
+/// The rows of hosts, those that can save most first.
+fn host_rows<'a>(job: &'a Job, analysis: &Analysis) -> Vec<HostRow<'a>> {
+    let n_steps = job.steps.len().max(1) as i64;
+    let delay_ns = |at: usize| {
+        let delay = analysis.delays.of_ranks.get(at);
+        delay.map_or(0, |delay| delay.excess.total_ns / n_steps)
+    };
+    let rows = job.hosts.iter().enumerate().map(|(host, name)| {
+        let own = job.ranks.iter().enumerate();
+        let own = own.filter(|(_, rank)| rank.host == host);
+        let delays: Vec<(u32, i64)> = own.map(|(at, rank)| (rank.number, delay_ns(at))).collect();
+        let slowest = delays.iter().copied();
+        let slowest = slowest.first_max_by_key(|one| one.1);
+        let row = HostRow {
+            name,
+            n_ranks: delays.len(),
+            slowest: slowest.filter(|(_, ns)| *ns > 0),
+            saving_ns: None,
+        };
+        (host, row)
+    });
+    let by_delay = |row: &HostRow| Reverse(row.slowest.map_or(0, |(_, ns)| ns));
+    let mut rows: Vec<(usize, HostRow)> = rows.collect();
+    rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
+    for (host, row) in rows.iter_mut().take(MOST_HOSTS) {
+        row.saving_ns = saving_of_host(job, analysis, *host);
+    }
+    rows.arrange_by_key(|(host, row)| (Reverse(row.saving_ns), by_delay(row), *host));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// What fixing a host would save in each step. Without the same work on another host there is nothing to compare with;
+/// then it is the saving of fixing the causes of its ranks.
+fn saving_of_host(job: &Job, analysis: &Analysis, host: usize) -> Option<i64> {
+    let gain = analysis.gain(job, WhatIf::HostKeepsUp(host));
+    let causes = analysis.causes.iter();
+    let own = causes.filter(|cause| {
+        let rank = job.ranks.get(cause.rank);
+        rank.is_some_and(|rank| rank.host == host)
+    });
+    let mut changes: Vec<WhatIf> = Vec::new();
+    for change in own.filter_map(Cause::change) {
+        if !changes.contains(&change) {
+            changes.push(change);
+        }
+    }
+    let of_causes = analysis.gain_of_all(job, &changes);
+    let gains = gain.into_iter().chain(of_causes);
+    let most_ns = gains.map(|gain| gain.per_step_ns()).max();
+    most_ns.filter(|ns| *ns > 0)
 }
 
 /// How fast the data moved, largest total time first.

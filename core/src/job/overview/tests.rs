@@ -1,11 +1,7 @@
 use super::{JobOverview, Measure};
 use crate::base::format;
-use crate::job::testing::{TestJob, TestWork};
+use crate::job::testing::{GEMM, MS, TestJob};
 use crate::job::{Analysis, Job};
-
-const MS: i64 = 1_000_000;
-
-const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
 /// Two hosts with two ranks each, four steps; rank 1 takes 30 ms for what the others do in 20, and all finish after 32.
 ///
@@ -19,11 +15,9 @@ fn job() -> TestJob {
     for step in 0..4 {
         let start_ns = i64::from(step) * 32 * MS;
         job.step(u64::from(step), start_ns, start_ns + 32 * MS);
-        let own = [20, 30, 20, 20].map(|ms| ms * MS);
-        for (rank, own_ns) in own.into_iter().enumerate() {
-            job.work(rank, step, &GEMM, 10, own_ns);
-        }
-        let spans = own.map(|own_ns| (start_ns + own_ns, start_ns + 32 * MS));
+        let own_ms = [20, 30, 20, 20];
+        job.same_calls(step, &GEMM, &own_ms);
+        let spans = own_ms.map(|ms| (start_ns + ms * MS, start_ns + 32 * MS));
         job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
     }
     job

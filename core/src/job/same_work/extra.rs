@@ -42,20 +42,11 @@ pub(super) fn find(
     // Whatever the shapes: how much more time a rank spends in a kernel and operator, at the speed of the others.
     let of_kernel = |item: &Item| (item.key.0, item.key.1);
     for of_kernel in items.chunk_by(|one, other| of_kernel(one) == of_kernel(other)) {
-        let mut times = vec![0_i64; n_ranks];
-        for item in of_kernel {
-            if let Some(ns) = times.get_mut(item.rank) {
-                *ns = ns.saturating_add(item.expected_ns.unwrap_or(item.total_ns));
-            }
-        }
+        let times = sums(of_kernel, n_ranks, usual_ns);
         let others = layout.medians_of_peers(&times);
         for of_key in of_kernel.chunk_by(|one, other| one.key == other.key) {
-            let mut calls = vec![0_i64; n_ranks];
-            for item in of_key {
-                if let Some(calls) = calls.get_mut(item.rank) {
-                    *calls = calls.saturating_add(i64::try_from(item.calls).unwrap_or(i64::MAX));
-                }
-            }
+            let calls = |item: &Item| i64::try_from(item.calls).unwrap_or(i64::MAX);
+            let calls = sums(of_key, n_ranks, calls);
             let peers = layout.medians_of_peers(&calls);
             for of_rank in of_key.chunk_by(|one, other| one.rank == other.rank) {
                 let Some(first) = of_rank.first() else {
@@ -69,10 +60,7 @@ pub(super) fn find(
                 if calls <= peers || !is_more {
                     continue;
                 }
-                let total = of_rank
-                    .iter()
-                    .map(|item| item.expected_ns.unwrap_or(item.total_ns));
-                let total_ns = total.fold(0, i64::saturating_add);
+                let total_ns = of_rank.iter().map(usual_ns).fold(0, i64::saturating_add);
                 let beyond = i128::from(total_ns) * i128::from(calls - peers) / i128::from(calls);
                 let (kernel, op, shapes) = first.key;
                 rows.push(MoreWork {
@@ -98,4 +86,20 @@ pub(super) fn find(
         *kept <= MOST_ROWS
     });
     rows
+}
+
+/// The time of work at the speed of the other ranks.
+fn usual_ns(item: &Item) -> i64 {
+    item.expected_ns.unwrap_or(item.total_ns)
+}
+
+/// Sums a number by rank.
+fn sums(items: &[Item], n_ranks: usize, number: impl Fn(&Item) -> i64) -> Vec<i64> {
+    let mut sums = vec![0_i64; n_ranks];
+    for item in items {
+        if let Some(sum) = sums.get_mut(item.rank) {
+            *sum = sum.saturating_add(number(item));
+        }
+    }
+    sums
 }

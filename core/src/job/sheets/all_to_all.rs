@@ -4,7 +4,7 @@
 use super::Input;
 use super::by_rank::{self, ByRank, JointRow, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
-use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text, us};
+use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
@@ -24,6 +24,10 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> JointRow<'a> for Row<'a> {
+    fn joint(&self) -> &Joint<'a> {
+        &self.joint
+    }
+
     fn first(&self) -> &Call<'a> {
         self.first
     }
@@ -93,16 +97,17 @@ pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
                 "skew in end time", Us, |of| float(Some(of.joint.end_skew_us())), "From the first end to the last one.";
             ],
         ]),
-        first: columns![Part:
-            "rank_R_ts", Us, |of| us(of.ts_ns), "Start on rank R; empty where it takes no part.";
-            "rank_R_dur", Us, |of| float(Some(of.dur_us)), "Duration on rank R.";
-            "rank_R_In msg nelems", Number, |of| known(of.call.of.given), "Elements that rank R contributes.";
-            "rank_R_Out msg nelems", Number, |of| known(of.call.of.got), "Elements that rank R receives.";
-            "rank_R_In msg size (MB)", Number, |of| float(of.call.mib(of.call.of.given)), "Size of its contribution, in units of 1024² bytes.";
-            "rank_R_Out msg size (MB)", Number, |of| float(of.call.mib(of.call.of.got)), "Size of what it receives, in units of 1024² bytes.";
-            "rank_R_In split size", Text, |of| text(of.call.split(0)), "How its contribution is split over the ranks.";
-            "rank_R_Out split size", Text, |of| text(of.call.split(1)), "How what it receives is split over the ranks.";
-        ],
+        first: joined([
+            by_rank::times(),
+            columns![Part:
+                "rank_R_In msg nelems", Number, |of| known(of.call.of.given), "Elements that rank R contributes.";
+                "rank_R_Out msg nelems", Number, |of| known(of.call.of.got), "Elements that rank R receives.";
+                "rank_R_In msg size (MB)", Number, |of| float(of.call.mib(of.call.of.given)), "Size of its contribution, in units of 1024² bytes.";
+                "rank_R_Out msg size (MB)", Number, |of| float(of.call.mib(of.call.of.got)), "Size of what it receives, in units of 1024² bytes.";
+                "rank_R_In split size", Text, |of| text(of.call.split(0)), "How its contribution is split over the ranks.";
+                "rank_R_Out split size", Text, |of| text(of.call.split(1)), "How what it receives is split over the ranks.";
+            ],
+        ]),
         then: columns![Part:
             "rank_R_skew in start time", Us, |of| float(Some(of.since_first_us)), "How long after the first rank it started.";
             "rank_R_skew in end time", Us, |of| float(Some(of.until_last_us)), "How long before the last rank it ended.";
@@ -117,7 +122,7 @@ fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
 }
 
 pub(super) fn exchange_body<'a>(input: &'a Input<'a>) -> Body<'a> {
-    by_rank::body(columns(), rows(input), |row| &row.joint)
+    by_rank::body(columns(), rows(input))
 }
 
 /// All-to-alls with the same group and type.
@@ -135,10 +140,7 @@ pub(super) struct Alike<'a> {
 
 impl<'a> Alike<'a> {
     fn new(rows: &[&Row<'a>]) -> Option<Alike<'a>> {
-        let of = |of: fn(&Row<'a>) -> Option<f64>| {
-            let known: Vec<f64> = rows.iter().filter_map(|row| of(row)).collect();
-            Stats::of(known)
-        };
+        let of = |number: fn(&Row<'a>) -> Option<f64>| by_rank::stats(rows, number);
         Some(Alike {
             first: rows.first()?.first,
             n: rows.len(),
@@ -185,14 +187,10 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
 
 pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let rows = rows(input);
-    let keyed = rows.iter().map(|row| {
-        let first = row.first;
-        ((first.group, first.ranks, first.dtype()), row)
+    let groups = by_rank::alike(&rows, |row| {
+        (row.first.group, row.first.ranks, row.first.dtype())
     });
-    let mut groups: Vec<(_, Vec<&Row>)> = grouped(keyed, Vec::push);
-    groups.arrange_by_key(|(key, _)| *key);
-    let alike = groups.iter().filter_map(|(_, rows)| Alike::new(rows));
-    let mut alike: Vec<Alike> = alike.collect();
+    let mut alike: Vec<Alike> = groups.iter().filter_map(|rows| Alike::new(rows)).collect();
     alike.arrange_by(|one, other| other.wall.sum.total_cmp(&one.wall.sum));
     body(&summary(), alike)
 }

@@ -1,8 +1,13 @@
 //! Sheets with columns for each rank: `rank_3_ts`.
 
+use std::hash::Hash;
+
 use super::calls::{Call, Joint, Part};
-use super::table::{Body, Col, columns, known, text};
+use super::table::{Body, Col, columns, float, known, text, us};
+use crate::base::group::grouped;
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
 
 /// The columns of such a sheet. Labels of columns of ranks start with `rank_R_`.
@@ -16,6 +21,8 @@ pub(super) struct ByRank<J, P> {
 
 /// A row of such a sheet: what several ranks did together.
 pub(super) trait JointRow<'a> {
+    fn joint(&self) -> &Joint<'a>;
+
     /// What its first rank did.
     fn first(&self) -> &Call<'a>;
 }
@@ -39,10 +46,34 @@ pub(super) fn node_span<'a, J: JointRow<'a>>() -> Vec<Col<J>> {
     ]
 }
 
-impl<'a, J> ByRank<J, Part<'a>> {
+/// The columns that say when a rank ran it.
+pub(super) fn times<'a>() -> Vec<Col<Part<'a>>> {
+    columns![Part:
+        "rank_R_ts", Us, |of| us(of.ts_ns), "Start on rank R; empty where it takes no part.";
+        "rank_R_dur", Us, |of| float(Some(of.dur_us)), "Duration on rank R.";
+    ]
+}
+
+/// Rows with the same key, sorted by it.
+pub(super) fn alike<'r, R, K: Ord + Hash + Clone>(
+    rows: &'r [R],
+    key: impl Fn(&'r R) -> K,
+) -> Vec<Vec<&'r R>> {
+    let mut groups: Vec<(K, Vec<&R>)> = grouped(rows.iter().map(|row| (key(row), row)), Vec::push);
+    groups.arrange_by(|(one, _), (other, _)| one.cmp(other));
+    groups.into_iter().map(|(_, rows)| rows).collect()
+}
+
+/// Statistics of a number over the rows that have it.
+pub(super) fn stats<R>(rows: &[&R], number: fn(&R) -> Option<f64>) -> Option<Stats> {
+    let known: Vec<f64> = rows.iter().filter_map(|row| number(row)).collect();
+    Stats::of(known)
+}
+
+impl<'a, J: JointRow<'a>> ByRank<J, Part<'a>> {
     /// The cells of a row.
-    fn cells(&self, blocks: &[Block], row: &J, joint: &Joint<'a>) -> Vec<Cell> {
-        let parts = joint.parts.iter();
+    fn cells(&self, blocks: &[Block], row: &J) -> Vec<Cell> {
+        let parts = row.joint().parts.iter();
         let parts: Map<u32, &Part> = parts.map(|part| (part.call.rank.number, part)).collect();
         let cell = |one: &Col<J>| (one.cell)(row);
         let mut cells: Vec<Cell> = self.before.iter().map(cell).collect();
@@ -84,12 +115,11 @@ struct Block {
 }
 
 /// A sheet of these rows. Columns of ranks are in the order in which rows need them, as in the reference.
-pub(super) fn body<'a, J: 'a>(
+pub(super) fn body<'a, J: JointRow<'a> + 'a>(
     columns: ByRank<J, Part<'a>>,
     rows: Vec<J>,
-    joint: fn(&J) -> &Joint<'a>,
 ) -> Body<'a> {
-    let blocks = blocks(&rows, joint);
+    let blocks = blocks(&rows);
     let of = |block: &Block| match block.is_first {
         true => &columns.first,
         false => &columns.then,
@@ -105,17 +135,17 @@ pub(super) fn body<'a, J: 'a>(
     let rows = rows.into_iter();
     Body {
         columns: labels,
-        rows: Box::new(rows.map(move |row| columns.cells(&blocks, &row, joint(&row)))),
+        rows: Box::new(rows.map(move |row| columns.cells(&blocks, &row))),
     }
 }
 
 /// The first columns of all ranks of a row, then the others; in the order in which rows need them.
-fn blocks<'a, J>(rows: &[J], joint: fn(&J) -> &Joint<'a>) -> Vec<Block> {
+fn blocks<'a>(rows: &[impl JointRow<'a>]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut known: Map<Block, usize> = Map::default();
     for row in rows {
         for is_first in [true, false] {
-            for part in &joint(row).parts {
+            for part in &row.joint().parts {
                 let rank = part.call.rank.number;
                 let block = Block { rank, is_first };
                 known.entry(block).or_insert_with(|| {

@@ -4,10 +4,9 @@
 use super::Input;
 use super::by_rank::{self, ByRank, JointRow, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
-use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text, us};
-use crate::base::group::grouped;
+use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::stats::Stats;
 use crate::base::value::rounded;
 use crate::job::Rank;
@@ -41,6 +40,10 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> JointRow<'a> for Row<'a> {
+    fn joint(&self) -> &Joint<'a> {
+        &self.joint
+    }
+
     fn first(&self) -> &Call<'a> {
         self.first
     }
@@ -49,10 +52,8 @@ impl<'a> JointRow<'a> for Row<'a> {
 impl<'a> Row<'a> {
     fn new(joint: Joint<'a>) -> Option<Row<'a>> {
         let first = joint.first()?.call;
-        let earliest = joint.parts.iter().reduce(|earliest, next| {
-            let is_earlier = next.wait_us > earliest.wait_us;
-            if is_earlier { next } else { earliest }
-        })?;
+        let parts = joint.parts.iter();
+        let earliest = parts.first_max_by_key(|part| part.wait_us)?;
         let waits: f64 = joint.parts.iter().map(|part| part.wait_us).sum();
         let durations = joint.parts.iter().map(|part| part.dur_us);
         Some(Row {
@@ -106,10 +107,7 @@ pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
                 "bus bw (GB/s)", Number, |of| float(of.bus_bandwidth()), "That times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for the others: what the links carry.";
             ],
         ]),
-        first: columns![Part:
-            "rank_R_ts", Us, |of| us(of.ts_ns), "Start on rank R; empty where it takes no part.";
-            "rank_R_dur", Us, |of| float(Some(of.dur_us)), "Duration on rank R.";
-        ],
+        first: by_rank::times(),
         then: columns![Part:
             "rank_R_wait_time", Us, |of| float(Some(of.wait_us)), "How long rank R waited for the last one to start.";
         ],
@@ -127,7 +125,7 @@ fn rows<'a>(input: &'a Input, clock: Clock) -> Vec<Row<'a>> {
 }
 
 pub(super) fn sync_body<'a>(input: &'a Input<'a>, clock: Clock) -> Body<'a> {
-    by_rank::body(columns(), rows(input, clock), |row| &row.joint)
+    by_rank::body(columns(), rows(input, clock))
 }
 
 /// Collectives with the same name, type and size.
@@ -143,10 +141,7 @@ pub(super) struct Alike<'a> {
 
 impl<'a> Alike<'a> {
     fn new(rows: Vec<&'a Row<'a>>) -> Option<Alike<'a>> {
-        let of = |of: fn(&Row<'a>) -> Option<f64>| {
-            let known: Vec<f64> = rows.iter().filter_map(|row| of(row)).collect();
-            Stats::of(known)
-        };
+        let of = |number: fn(&Row<'a>) -> Option<f64>| by_rank::stats(&rows, number);
         Some(Alike {
             first: rows.first()?,
             latency: of(|row| Some(row.latency_us))?,
@@ -184,14 +179,10 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
 
 pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let rows = rows(input, Clock::Raw);
-    let keyed = rows.iter().map(|row| {
-        let first = row.first;
-        ((first.name, first.dtype(), first.of.given), row)
+    let groups = by_rank::alike(&rows, |row| {
+        (row.first.name, row.first.dtype(), row.first.of.given)
     });
-    let mut groups: Vec<(_, Vec<&Row>)> = grouped(keyed, Vec::push);
-    groups.arrange_by_key(|(key, _)| *key);
-    let alike = groups.into_iter().filter_map(|(_, rows)| Alike::new(rows));
-    let mut alike: Vec<Alike> = alike.collect();
+    let mut alike: Vec<Alike> = groups.into_iter().filter_map(Alike::new).collect();
     alike.arrange_by(|one, other| other.latency.sum.total_cmp(&one.latency.sum));
     body(&summary(), alike)
 }
@@ -233,11 +224,8 @@ pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body<'static> {
     let rows = rows(input, clock);
     let mut of_ranks: Map<usize, Waits> = Map::default();
     for row in &rows {
-        // On a tie, the first.
-        let last = row.joint.parts.iter().reduce(|last, next| {
-            let is_later = next.wait_us < last.wait_us;
-            if is_later { next } else { last }
-        });
+        let parts = row.joint.parts.iter();
+        let last = parts.first_max_by_key(|part| -part.wait_us);
         for part in &row.joint.parts {
             let of_rank = of_ranks.entry(part.call.member.rank).or_default();
             let is = |other: u32| usize::from(part.call.rank.number == other);

@@ -2,6 +2,7 @@
 
 use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
+pub(super) use crate::report::{ms, us};
 
 /// A column, and how its cell is computed from the row.
 pub(super) struct Col<R> {
@@ -107,16 +108,6 @@ pub(super) fn float(number: Option<f64>) -> Cell {
     number
         .filter(|number| number.is_finite())
         .map_or(Cell::Empty, Cell::Float)
-}
-
-/// Nanoseconds as microseconds.
-pub(super) fn us(ns: i64) -> Cell {
-    Cell::Float(ns as f64 / 1e3)
-}
-
-/// Nanoseconds as milliseconds.
-pub(super) fn ms(ns: i64) -> Cell {
-    Cell::Float(ns as f64 / 1e6)
 }
 
 /// Nanoseconds as microseconds, where known.

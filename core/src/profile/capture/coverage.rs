@@ -69,7 +69,7 @@ pub enum Problem {
 }
 
 /// How the replays of a graph were merged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct GraphUse {
     /// Number of its kernels, copies and fills.
     pub n_kernels: u64,
@@ -357,11 +357,7 @@ pub(super) fn of(
             order.push(replay.graph);
             GraphUse {
                 n_kernels: replay.kernels.len() as u64,
-                n_matched: 0,
-                n_unrecorded: 0,
-                n_replays: 0,
-                n_merged: 0,
-                why: None,
+                ..GraphUse::default()
             }
         });
         graph.n_replays += 1;
@@ -395,28 +391,24 @@ pub(super) fn of(
             }
         }
     }
-    let uses = files
-        .iter()
-        .zip(found)
-        .enumerate()
-        .map(|(at, (file, found))| {
-            let n_used = used.iter().filter(|(of_file, _)| *of_file == at).count() as u64;
-            FileUse {
-                name: file.name.clone(),
-                n_segments: found.found.segments.len() as u64,
-                n_used,
-                n_kernels: n_kernels.get(at).copied().unwrap_or(0),
-                problem: problem(file, found, n_used, replays.is_empty()),
-            }
-        });
-    // Followed by the trace itself, if it contains captures that are replayed; its other captures are not a problem.
-    let own = found.get(files.len()).map(|own| FileUse {
-        name: String::new(),
-        n_segments: own.found.segments.len() as u64,
-        n_used: used.iter().filter(|(of, _)| *of == files.len()).count() as u64,
-        n_kernels: n_kernels.get(files.len()).copied().unwrap_or(0),
+    let usage = |at: usize, name: String, file: &File| FileUse {
+        name,
+        n_segments: file.found.segments.len() as u64,
+        n_used: used.iter().filter(|(of_file, _)| *of_file == at).count() as u64,
+        n_kernels: n_kernels.get(at).copied().unwrap_or(0),
         problem: None,
+    };
+    let uses = files.iter().zip(found).enumerate();
+    let uses = uses.map(|(at, (file, found))| {
+        let usage = usage(at, file.name.clone(), found);
+        FileUse {
+            problem: problem(file, found, usage.n_used, replays.is_empty()),
+            ..usage
+        }
     });
+    // Followed by the trace itself, if it contains captures that are replayed; its other captures are not a problem.
+    let own = found.get(files.len());
+    let own = own.map(|own| usage(files.len(), String::new(), own));
     Coverage {
         files: uses.chain(own.filter(|own| own.n_used > 0)).collect(),
         cut,

@@ -42,7 +42,7 @@ impl Function {
         function == self.name && place.contains(self.file)
     }
 
-    /// Whether an operator of SGLang's profiler stands for this function.
+    /// Whether an operator of SGLang's profiler represents this function.
     fn is_profiled(&self, op: &str) -> bool {
         op.starts_with(SHAPE_PROFILER) && op.ends_with(self.name)
     }

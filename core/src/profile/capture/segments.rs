@@ -10,7 +10,7 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::launch::Launches;
 use crate::profile::tree::{CallTree, Frames, NodeId};
-use crate::trace::{Category, Dims, EventId, Trace, event_args};
+use crate::trace::{Category, EventId, Trace, event_args};
 
 /// A call of a segment.
 #[derive(Debug, Clone, Copy)]
@@ -339,15 +339,9 @@ impl<'a> Reader<'a, '_> {
             let args = events.op_args(call.event);
             let args = args.and_then(|args| self.trace.args.get(args));
             self.trace.name(call.event).hash(&mut hasher);
-            for dims in args
-                .and_then(|args| args.dims.as_deref())
-                .unwrap_or_default()
-            {
-                let shapes = match dims {
-                    Dims::One(shape) => std::slice::from_ref(shape),
-                    Dims::Many(shapes) => shapes,
-                };
-                for shape in shapes {
+            let dims = args.and_then(|args| args.dims.as_deref());
+            for dims in dims.unwrap_or_default() {
+                for shape in dims.shapes() {
                     let sizes = self.trace.args.shape(*shape);
                     sizes.hash(&mut hasher);
                     if let Some(first) = sizes.first() {

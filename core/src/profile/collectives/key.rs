@@ -8,7 +8,7 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::launch::is_graph_call;
 use crate::profile::shapes::{Messages, Source};
 use crate::trace::event_args as args;
-use crate::trace::{Category, EventId, Trace};
+use crate::trace::{EventId, Trace};
 
 /// What collectives of one row have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,12 +94,8 @@ pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Opti
 
 /// The operators above the launch, nearest first.
 pub(crate) fn ops_above(profile: &Profile, work: &GpuWork) -> impl Iterator<Item = EventId> {
-    let (trace, tree) = (&profile.trace, &profile.tree);
-    let node = work.launched_by.and_then(|call| tree.node_of(call));
-    let above = node.into_iter().flat_map(move |node| tree.ancestors(node));
-    above
-        .filter(move |above| tree.category(trace, *above) == Category::CpuOp)
-        .filter_map(move |above| tree.event(above))
+    let launch = work.launched_by.into_iter();
+    launch.flat_map(|call| profile.tree.ops_around(&profile.trace, call))
 }
 
 fn text(trace: &Trace, event: EventId, key: &str) -> Option<String> {

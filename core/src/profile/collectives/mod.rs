@@ -15,7 +15,7 @@ mod together;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::base::stats::median_ns;
 use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose};
@@ -235,28 +235,12 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     summary.beyond_fastest_ns = beyond_fastest(&all);
     let of_purposes = all.iter().map(|(_, one)| (one.purpose, one.on));
     let of_purposes = grouped(of_purposes, Vec::push).into_iter();
-    // The first of equal ones.
     summary.purpose = of_purposes
         .map(|(purpose, spans)| (exposed.within_all(&spans), purpose))
-        .reduce(|most, next| if next.0 > most.0 { next } else { most })
+        .first_max_by_key(|one| one.0)
         .map(|(_, purpose)| purpose);
     let alike = grouped(all, Vec::push).into_iter();
-    let groups = alike.filter_map(|(_, alike): (_, Vec<One>)| {
-        let lengths = || alike.iter().map(|one| one.on.1.length());
-        let median_ns = median_ns(lengths().collect())?;
-        let spans: Vec<OnGpu> = alike.iter().map(|one| one.on).collect();
-        let group = Collectives {
-            count: spans.len() as u64,
-            time_ns: sum(lengths()),
-            min_ns: lengths().min()?,
-            median_ns,
-            excess_ns: sum(lengths().map(|ns| (ns - median_ns).max(0))),
-            staging_ns: sum(alike.iter().map(|one| one.staging_ns)),
-            exposed_ns: exposed.within_all(&spans),
-            key: alike.into_iter().next()?.key,
-        };
-        Some((group, spans))
-    });
+    let groups = alike.filter_map(|(_, alike)| summary_of(alike, exposed));
     let groups: Vec<(Collectives, Vec<OnGpu>)> = groups.collect();
     summary.kinds = by_kind(&groups, exposed);
     summary.waits = waits(attended, exposed);
@@ -271,6 +255,24 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
 /// Time of the copies into and out of the buffers of collectives; `None` if there are none.
 pub(crate) fn staged_time(profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
     Staging::of(profile).time(profile, exposed)
+}
+
+/// Summarizes collectives with the same key; also when each of them runs.
+fn summary_of(alike: Vec<One>, exposed: &Exposed) -> Option<(Collectives, Vec<OnGpu>)> {
+    let lengths = || alike.iter().map(|one| one.on.1.length());
+    let median_ns = median_ns(lengths().collect())?;
+    let spans: Vec<OnGpu> = alike.iter().map(|one| one.on).collect();
+    let group = Collectives {
+        count: spans.len() as u64,
+        time_ns: sum(lengths()),
+        min_ns: lengths().min()?,
+        median_ns,
+        excess_ns: sum(lengths().map(|ns| (ns - median_ns).max(0))),
+        staging_ns: sum(alike.iter().map(|one| one.staging_ns)),
+        exposed_ns: exposed.within_all(&spans),
+        key: alike.into_iter().next()?.key,
+    };
+    Some((group, spans))
 }
 
 /// Summarizes groups by kind.

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::base::interval::{Interval, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::profile::exposed::{Exposed, OnGpu};
 use crate::trace::StringId;
 
@@ -66,9 +66,7 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
         }
     }
     let n_gpus = i64::try_from(gpus.len()).ok()?;
-    let last = gpus
-        .into_iter()
-        .reduce(|most, next| if next.1 > most.1 { next } else { most })?;
+    let last = gpus.into_iter().first_max_by_key(|one| one.1)?;
     (count > 0).then_some(Waits {
         count,
         mean_ns: waited_ns / n_gpus,

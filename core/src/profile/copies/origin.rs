@@ -70,14 +70,13 @@ impl<'a> Frames<'a> {
             return None;
         }
         self.n_left -= 1;
-        let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
-        let node = tree.node_of(call)?;
-        tree.ancestors(node).find_map(|above| {
-            let event = tree.event(above)?;
-            let is_frame = trace.events.category(event) == Category::PythonFunction;
-            let is_user = is_frame && !self.is_framework.of(trace, event);
-            is_user.then(|| trace.events.name(event))
-        })
+        let trace = &self.profile.trace;
+        let mut around = self.profile.full_tree().calls_around(call);
+        let user_frame = around.find(|call| {
+            let is_frame = trace.events.category(*call) == Category::PythonFunction;
+            is_frame && !self.is_framework.of(trace, *call)
+        });
+        user_frame.map(|frame| trace.events.name(frame))
     }
 }
 
@@ -103,11 +102,10 @@ impl<'a> Ddp<'a> {
         if self.names.is_empty() {
             return None;
         }
-        let tree = self.profile.full_tree();
-        tree.ancestors(tree.node_of(call)?).find_map(|above| {
-            let event = tree.event(above)?;
-            let of_ddp = self.names.get(&self.profile.trace.events.name(event))?;
-            Some((*of_ddp, event))
+        let mut around = self.profile.full_tree().calls_around(call);
+        around.find_map(|call| {
+            let of_ddp = self.names.get(&self.profile.trace.events.name(call))?;
+            Some((*of_ddp, call))
         })
     }
 }

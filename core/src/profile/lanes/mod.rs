@@ -139,6 +139,11 @@ pub fn recorded_span(trace: &Trace) -> Option<Interval> {
     shown.map(|event| events.span(event)).reduce(Interval::hull)
 }
 
+/// When the recording begins: the first start of [`recorded_span`]; 0 if there is nothing.
+pub(crate) fn begin_ns(trace: &Trace) -> i64 {
+    recorded_span(trace).map_or(0, |span| span.start_ns)
+}
+
 /// The named ranges of each thread. Their copies on the GPU are skipped.
 fn annotations(trace: &Trace) -> Vec<Lane> {
     let mut by_track: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();

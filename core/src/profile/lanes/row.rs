@@ -11,7 +11,7 @@ pub struct Row {
     events: Vec<EventId>,
     /// Total nanoseconds of all spans before each position, with one more entry for all of them.
     before_ns: Vec<i64>,
-    /// Spans that are not events, each with a name and stored beside its first event; empty for a row of events.
+    /// Spans that are not events, each with its name and stored with its first event; empty for a row of events.
     parts: Vec<(Interval, String)>,
 }
 

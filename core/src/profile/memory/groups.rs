@@ -239,11 +239,10 @@ impl DeviceMemory {
 
 /// The module around a call, and the next module around that which is not a container.
 fn modules(profile: &Profile, call: EventId) -> Option<(StringId, Option<StringId>)> {
-    let (trace, tree) = (&profile.trace, profile.full_tree());
-    let node = tree.node_of(call)?;
-    let above = tree.ancestors(node).filter_map(|node| tree.event(node));
-    let mut modules = above
-        .map(|event| trace.events.name(event))
+    let trace = &profile.trace;
+    let calls = profile.full_tree().calls_around(call);
+    let mut modules = calls
+        .map(|call| trace.events.name(call))
         .filter(|name| is_module(trace.strings.get(*name)));
     let inner = modules.next()?;
     let mut around = modules.filter(|name| {

@@ -80,10 +80,7 @@ pub(crate) fn requester(trace: &Trace, tree: &CallTree, call: EventId) -> EventI
     if !is_allocating(trace.name(call)) {
         return call;
     }
-    let above = tree.node_of(call).into_iter();
-    let above = above.flat_map(|node| tree.ancestors(node));
-    let mut above = above.filter_map(|node| tree.event(node)).filter(|event| {
-        trace.events.category(*event) == Category::CpuOp && !is_allocating(trace.name(*event))
-    });
-    above.next().unwrap_or(call)
+    let mut ops = tree.ops_around(trace, call);
+    let caller = ops.find(|op| !is_allocating(trace.name(*op)));
+    caller.unwrap_or(call)
 }

@@ -4,7 +4,7 @@
 use super::Inferred;
 use crate::base::format::{self, without_number};
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::names::MODULE;
 use crate::profile::Profile;
 use crate::trace::{StringId, Trace};
@@ -85,8 +85,7 @@ impl Modules {
         let stems = own.iter().map(|class| (stem(class), ()));
         let stems = grouped(stems, |count: &mut usize, ()| *count += 1).into_iter();
         let stems = stems.filter(|(stem, _)| stem.len() > 1);
-        // The first of equal ones.
-        let most = stems.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        let most = stems.first_max_by_key(|one| one.1);
         let Some((stem, count)) = most else {
             return Inferred::default();
         };
@@ -156,9 +155,7 @@ pub(super) fn of_file(trace: &Trace) -> Inferred {
     let files = grouped(files.map(|file| (file, ())), |count: &mut usize, ()| {
         *count += 1
     });
-    let most = files
-        .into_iter()
-        .reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let most = files.into_iter().first_max_by_key(|one| one.1);
     most.map_or_else(Inferred::default, |(file, _)| {
         Inferred::new(file, format!("A function of `models/{file}.py` ran."))
     })

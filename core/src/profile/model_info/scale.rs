@@ -86,7 +86,7 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
 
 /// A parameter of a perf model as a number.
 fn param(operation: &Operation, wanted: &str) -> Option<u64> {
-    operation.known()?.param(wanted)?.size()
+    operation.known()?.size_of(wanted)
 }
 
 /// GEMMs with the number of their calls in the forward pass: those of gradients sum over tokens instead.

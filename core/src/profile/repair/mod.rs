@@ -104,116 +104,164 @@ fn streams(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
 
 /// Removes impossible times and events, and adds warnings about them.
 pub(crate) fn repair(trace: &mut Trace, warnings: &mut Warnings) -> Repaired {
-    let mut launches = Launches::new(trace);
-    let mut rows = Row::sorted(trace, launches.work.iter().copied());
-    let untrue = std::mem::take(&mut trace.unreliable_durations);
-    let untrue: Map<EventId, i64> = untrue.into_iter().collect();
-    let mut as_recorded = Vec::new();
-
     let host = cpu_span(trace);
-    let zeros = starts::zero_starts(trace, &launches);
-    let offsets = starts::offsets(trace, &launches, &zeros);
-    let mut clocks_ns = clocks::difference(trace, &launches, &rows, &offsets);
-    let mut left_out = zeros;
-    if clocks_ns.is_none() {
-        left_out.extend(starts::far_starts(trace, &launches, host, &offsets));
+    let mut repair = Repair::new(trace, warnings);
+    let clocks_ns = repair.leave_out_impossible(host);
+    let repeating = repair.launches.repeating_calls().len() as u64;
+    let kind = WarningKind::RepeatedCall;
+    repair.warnings.add_many(kind, repeating, None);
+    let clocks_ns = repair.align_clocks(clocks_ns);
+    repair.forget_overlong(host.filter(|_| clocks_ns.is_none()));
+    repair.warn_of_overlap();
+    Repaired {
+        launches: repair.launches,
+        clocks_ns,
+        as_recorded: repair.as_recorded,
     }
-    left_out.sort_unstable();
-    left_out.dedup();
-    let mut duplicates = duplicates::work(trace, &rows, &launches);
-    duplicates.extend(duplicates::calls(trace, &launches));
-    duplicates.retain(|event| left_out.binary_search(event).is_err());
-    // If captures are merged, the times were repaired earlier.
-    if !trace.captured.is_empty() {
-        left_out.clear();
-        duplicates.clear();
-    }
-    for (kind, events) in [
-        (WarningKind::ImpossibleStart, &left_out),
-        (WarningKind::RecordedTwice, &duplicates),
-    ] {
-        warnings.add_many(kind, events.len() as u64, None);
-        let work = events
-            .iter()
-            .filter(|id| trace.events.category(**id).is_gpu());
-        as_recorded.extend(work.map(|&event| {
-            let dur_ns = trace.events.dur_ns(event);
-            let dur_ns = dur_ns.or(untrue.get(&event).copied()).unwrap_or(0);
-            AsRecorded::of(trace, event, kind, dur_ns)
-        }));
-    }
-    left_out.extend(duplicates);
-    left_out.sort_unstable();
-    let counted = launches.work.iter().filter_map(|event| {
-        let dur_ns = *untrue.get(event)?;
-        let kind = match dur_ns < 0 {
-            true => WarningKind::NegativeDuration,
-            false => WarningKind::ImpossibleDuration,
-        };
-        let is_counted = left_out.binary_search(event).is_err();
-        is_counted.then(|| AsRecorded::of(trace, *event, kind, dur_ns))
-    });
-    as_recorded.extend(counted);
-    if !left_out.is_empty() {
-        trace.leave_out(&left_out);
-        launches = Launches::new(trace);
-        rows = Row::sorted(trace, launches.work.iter().copied());
+}
+
+/// A trace under repair.
+struct Repair<'a> {
+    trace: &'a mut Trace,
+    warnings: &'a mut Warnings,
+    launches: Launches,
+    rows: Vec<Row>,
+    as_recorded: Vec<AsRecorded>,
+}
+
+impl<'a> Repair<'a> {
+    fn new(trace: &'a mut Trace, warnings: &'a mut Warnings) -> Repair<'a> {
+        let launches = Launches::new(trace);
+        Repair {
+            rows: Row::sorted(trace, launches.work.iter().copied()),
+            launches,
+            trace,
+            warnings,
+            as_recorded: Vec::new(),
+        }
     }
 
-    let repeating = launches.repeating_calls().len() as u64;
-    warnings.add_many(WarningKind::RepeatedCall, repeating, None);
-    clocks_ns = clocks_ns.or_else(|| clocks::late(trace, &launches));
-    let known_ns = clocks_ns.unwrap_or(0);
-    // A wait that returns late hides a part of the difference.
-    let beyond_ns = clocks::delayed(trace, &launches, known_ns);
-    clocks_ns = beyond_ns
-        .map(|ns| known_ns.saturating_add(ns))
-        .or(clocks_ns);
-    if let Some(difference_ns) =
-        clocks_ns.filter(|by_ns| clocks::is_constant(trace, &launches, *by_ns))
-    {
-        clocks::shift(trace, difference_ns);
-        rows = Row::sorted(trace, launches.work.iter().copied());
+    /// Removes events with impossible starts and those that were recorded twice. Returns how far the clocks of GPU and
+    /// CPU are apart, if kernels that start before their calls show it.
+    fn leave_out_impossible(&mut self, host: Option<Interval>) -> Option<i64> {
+        let untrue = std::mem::take(&mut self.trace.unreliable_durations);
+        let untrue: Map<EventId, i64> = untrue.into_iter().collect();
+        let (trace, launches) = (&*self.trace, &self.launches);
+        let zeros = starts::zero_starts(trace, launches);
+        let offsets = starts::offsets(trace, launches, &zeros);
+        let clocks_ns = clocks::difference(trace, launches, &self.rows, &offsets);
+        let mut left_out = zeros;
+        if clocks_ns.is_none() {
+            left_out.extend(starts::far_starts(trace, launches, host, &offsets));
+        }
+        left_out.sort_unstable();
+        left_out.dedup();
+        let mut duplicates = duplicates::work(trace, &self.rows, launches);
+        duplicates.extend(duplicates::calls(trace, launches));
+        duplicates.retain(|event| left_out.binary_search(event).is_err());
+        // If captures are merged, the times were repaired earlier.
+        if !trace.captured.is_empty() {
+            left_out.clear();
+            duplicates.clear();
+        }
+        for (kind, events) in [
+            (WarningKind::ImpossibleStart, &left_out),
+            (WarningKind::RecordedTwice, &duplicates),
+        ] {
+            self.warnings.add_many(kind, events.len() as u64, None);
+            let work = events
+                .iter()
+                .filter(|id| trace.events.category(**id).is_gpu());
+            self.as_recorded.extend(work.map(|&event| {
+                let dur_ns = trace.events.dur_ns(event);
+                let dur_ns = dur_ns.or(untrue.get(&event).copied()).unwrap_or(0);
+                AsRecorded::of(trace, event, kind, dur_ns)
+            }));
+        }
+        left_out.extend(duplicates);
+        left_out.sort_unstable();
+        let counted = launches.work.iter().filter_map(|event| {
+            let dur_ns = *untrue.get(event)?;
+            let kind = match dur_ns < 0 {
+                true => WarningKind::NegativeDuration,
+                false => WarningKind::ImpossibleDuration,
+            };
+            let is_counted = left_out.binary_search(event).is_err();
+            is_counted.then(|| AsRecorded::of(trace, *event, kind, dur_ns))
+        });
+        self.as_recorded.extend(counted);
+        if !left_out.is_empty() {
+            self.trace.leave_out(&left_out);
+            self.launches = Launches::new(self.trace);
+            self.sort_rows();
+        }
+        clocks_ns
+    }
+
+    fn sort_rows(&mut self) {
+        self.rows = Row::sorted(self.trace, self.launches.work.iter().copied());
+    }
+
+    /// Shifts GPU times by a constant difference between the clocks. Returns a difference that is not constant.
+    fn align_clocks(&mut self, clocks_ns: Option<i64>) -> Option<i64> {
+        let (trace, launches) = (&*self.trace, &self.launches);
+        let clocks_ns = clocks_ns.or_else(|| clocks::late(trace, launches));
+        let known_ns = clocks_ns.unwrap_or(0);
+        // A wait that returns late hides a part of the difference.
+        let beyond_ns = clocks::delayed(trace, launches, known_ns);
+        let all_ns = beyond_ns.map(|ns| known_ns.saturating_add(ns));
+        let difference_ns = all_ns.or(clocks_ns)?;
+        let is_constant = clocks::is_constant(trace, launches, difference_ns);
+        let kind = match is_constant {
+            true => WarningKind::ClocksShifted,
+            false => WarningKind::ClocksDiffer,
+        };
         let apart = format::time_ns(difference_ns.saturating_abs());
         let detail = format!("They are about {apart} apart.");
-        warnings.add_with(WarningKind::ClocksShifted, 1, None, detail);
-        clocks_ns = None;
+        self.warnings.add_with(kind, 1, None, detail);
+        if !is_constant {
+            return Some(difference_ns);
+        }
+        clocks::shift(self.trace, difference_ns);
+        self.sort_rows();
+        None
     }
-    if let Some(difference_ns) = clocks_ns {
-        let apart = format::time_ns(difference_ns.saturating_abs());
-        let detail = format!("They are about {apart} apart.");
-        warnings.add_with(WarningKind::ClocksDiffer, 1, None, detail);
-    }
-    let overlong = durations::overlong(trace, &rows, host.filter(|_| clocks_ns.is_none()));
-    if !overlong.is_empty() {
+
+    /// Makes durations unknown that are too long to be true.
+    fn forget_overlong(&mut self, host: Option<Interval>) {
+        let trace = &mut *self.trace;
+        let overlong = durations::overlong(trace, &self.rows, host);
+        if overlong.is_empty() {
+            return;
+        }
+        let kind = WarningKind::OverlongDuration;
         let claimed = overlong.iter().filter_map(|id| trace.events.dur_ns(*id));
         let claimed = format::time_ns(sum(claimed));
         let on = on_streams(trace, &overlong);
         let detail = format!("The invalid durations add up to {claimed}{on}.");
         let count = overlong.len() as u64;
-        warnings.add_with(WarningKind::OverlongDuration, count, None, detail);
+        self.warnings.add_with(kind, count, None, detail);
         for event in overlong {
             let dur_ns = trace.events.dur_ns(event).unwrap_or(0);
-            as_recorded.push(AsRecorded::of(
-                trace,
-                event,
-                WarningKind::OverlongDuration,
-                dur_ns,
-            ));
+            let as_recorded = AsRecorded::of(trace, event, kind, dur_ns);
+            self.as_recorded.push(as_recorded);
             trace.events.set_dur_ns(event, None);
         }
     }
-    let (overlapping, twice_ns) = durations::overlapping(trace, &rows);
-    if !overlapping.is_empty() {
-        let (twice, on) = (format::time_ns(twice_ns), on_streams(trace, &overlapping));
+
+    fn warn_of_overlap(&mut self) {
+        let (overlapping, twice_ns) = durations::overlapping(self.trace, &self.rows);
+        if overlapping.is_empty() {
+            return;
+        }
+        let (twice, on) = (
+            format::time_ns(twice_ns),
+            on_streams(self.trace, &overlapping),
+        );
         let detail = format!("They share {twice}{on}.");
         let count = overlapping.len() as u64;
-        warnings.add_with(WarningKind::OverlappingWork, count, None, detail);
-    }
-    Repaired {
-        launches,
-        clocks_ns,
-        as_recorded,
+        let kind = WarningKind::OverlappingWork;
+        self.warnings.add_with(kind, count, None, detail);
     }
 }
 

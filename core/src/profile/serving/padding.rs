@@ -8,8 +8,9 @@ use crate::base::sort::Arrange;
 use crate::names::layer::Step;
 use crate::profile::Profile;
 use crate::profile::estimate::Source;
+use crate::profile::input_rows::InputRows;
 use crate::profile::launch::launch_size;
-use crate::trace::{ByName, Category, Dims, EventId, Trace, TrackId};
+use crate::trace::{ByName, EventId, Trace, TrackId};
 
 /// What the rows of a graph are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ fn find(profile: &Profile) -> Vec<Padded> {
         .as_ref()
         .map(|coverage| &coverage.sizes[..]);
     let sizes = sizes.unwrap_or_default();
-    let op_rows = OpRows::of(profile);
+    let op_rows = hidden_state_rows(profile);
     let mut grids = RowGrids::new();
     let of_step = |(at, step): (usize, &ServingStep)| {
         let batch = step.batch?;
@@ -108,7 +109,10 @@ fn find(profile: &Profile) -> Vec<Padded> {
         let known = known.or_else(|| {
             // Between the pieces of a graph, unrelated operators may run.
             let rows = match own {
-                [_] => op_rows.after(step, *launched_ns, real),
+                // The output of the graph if it is a matrix with at least as many rows as the step has tokens.
+                [_] => op_rows
+                    .first_in(step.track, *launched_ns, step.on_host.end_ns)
+                    .filter(|rows| *rows >= real),
                 _ => None,
             };
             rows.map(|rows| (rows, Source::Neighbors))
@@ -170,43 +174,14 @@ impl RowGrids {
     }
 }
 
-/// The number of rows of the first tensor of recorded operators, by thread and start.
-struct OpRows(Vec<(TrackId, i64, u64)>);
-
-impl OpRows {
-    fn of(profile: &Profile) -> OpRows {
-        /// Narrower tensors are not hidden states.
-        const LEAST_WIDTH: i64 = 256;
-        let (trace, events) = (&profile.trace, &profile.trace.events);
-        let ops = events.of_category(|of| of == Category::CpuOp);
-        let ops = ops.filter(|event| !trace.captured.has(*event));
-        let rows = ops.filter_map(|event| {
-            let args = trace.args.get(events.op_args(event)?)?;
-            let Dims::One(shape) = args.dims.as_deref()?.first()? else {
-                return None;
-            };
-            let rows = match trace.args.shape(*shape) {
-                [rows, width] if *width >= LEAST_WIDTH => u64::try_from(*rows).ok()?,
-                _ => 0,
-            };
-            Some((events.track(event), events.ts_ns(event), rows))
-        });
-        let mut rows: Vec<_> = rows.collect();
-        rows.arrange();
-        OpRows(rows)
-    }
-
-    /// The number of rows that the first operator after a graph takes as input. It may be the output of the graph if it
-    /// is a matrix with at least as many rows as the step has tokens.
-    fn after(&self, step: &ServingStep, launched_ns: i64, tokens: u64) -> Option<u64> {
-        let from = (step.track, launched_ns);
-        let at = self
-            .0
-            .partition_point(|(track, ns, _)| (*track, *ns) < from);
-        let (track, ns, rows) = self.0.get(at)?;
-        let is_of_it = *track == step.track && *ns < step.on_host.end_ns;
-        (is_of_it && *rows >= tokens).then_some(*rows)
-    }
+/// The number of rows of recorded operators; 0 for those that do not take hidden states.
+fn hidden_state_rows(profile: &Profile) -> InputRows {
+    /// Narrower tensors are not hidden states.
+    const LEAST_WIDTH: i64 = 256;
+    InputRows::new(profile, |shape| match shape {
+        [rows, width] if *width >= LEAST_WIDTH => u64::try_from(*rows).ok(),
+        _ => Some(0),
+    })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(crate) enum Part {
     /// After the last layer.
     After,
     /// On a different stream than the layers.
-    Beside,
+    OtherStream,
 }
 
 /// One kernel at one position.
@@ -74,7 +74,7 @@ pub(crate) fn slots(profile: &Profile) -> Vec<Slot> {
                         .entry(names.clone())
                         .or_insert_with(|| places(&names, &anchors(profile, work)))
                         .clone(),
-                    _ => part(0..names.len(), Part::Beside, 0).collect(),
+                    _ => part(0..names.len(), Part::OtherStream, 0).collect(),
                 };
                 placed.extend(nth(&names, &places).zip(work.iter().copied()));
             }
@@ -112,7 +112,7 @@ impl Part {
             Part::Before => (0, 0),
             Part::Layers(kind) => (1, kind),
             Part::After => (2, 0),
-            Part::Beside => (3, 0),
+            Part::OtherStream => (3, 0),
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::perf::model_config::{DiffusionModel, Matrix, Role};
 use crate::perf::{Modelled, OpInput, Param, model};
 use crate::profile::Profile;
 use crate::profile::binding::{Binding, Pass};
-use crate::profile::gemm::activation_bytes;
+use crate::profile::gemm::{GemmSizes, activation_bytes};
 use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::operations::shorter_in_turns;
 use crate::trace::{ByName, Category, EventId, TrackId, extra_args};
@@ -376,45 +376,17 @@ fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     captures
 }
 
-/// The operators around a call, innermost first.
-fn around(profile: &Profile, call: EventId) -> impl Iterator<Item = EventId> + '_ {
-    let (trace, tree) = (&profile.trace, &profile.tree);
-    let node = tree.node_of(call);
-    let nodes = node.into_iter().flat_map(|node| tree.ancestors(node));
-    nodes
-        .filter_map(|node| tree.event(node))
-        .filter(|event| trace.events.category(*event) == Category::CpuOp)
-}
-
 fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
-    around(profile, call).find_map(|op| {
+    let mut ops = profile.tree.ops_around(&profile.trace, call);
+    ops.find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
-        let size = |wanted: &str| modelled.param(wanted)?.size();
-        let (m, matrix) = match size("M").zip(size("N")).zip(size("K")) {
-            Some(((m, n), k)) => (
-                m,
-                Matrix {
-                    batch: size("B").unwrap_or(1),
-                    n,
-                    k,
-                },
-            ),
-            None => {
-                let sizes = binding.product(profile)?;
-                (
-                    sizes.m,
-                    Matrix {
-                        batch: sizes.batch,
-                        n: sizes.n,
-                        k: sizes.k,
-                    },
-                )
-            }
-        };
+        let sizes = GemmSizes::of_modelled(&modelled).or_else(|| binding.product(profile))?;
+        let GemmSizes { batch, m, n, k, .. } = sizes;
+        let matrix = Matrix { batch, n, k };
         let compute = modelled.work.compute;
         let activation = activation_bytes(compute?);
-        let [b, rows, n, k] = [matrix.batch, m, matrix.n, matrix.k].map(|size| size as f64);
+        let [b, rows, n, k] = [batch, m, n, k].map(|size| size as f64);
         let bytes = modelled.work.bytes.map(|bytes| {
             let weight = (bytes / b - rows * (k + n) * activation) / (k * n);
             (activation, weight.max(0.5))
@@ -430,11 +402,12 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
 
 /// Number of heads and head dimension of full, non-causal attention.
 fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
-    around(profile, call).find_map(|op| {
+    let mut ops = profile.tree.ops_around(&profile.trace, call);
+    ops.find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
-        let size = |wanted: &str| modelled.param(wanted)?.size();
-        let is_causal = matches!(modelled.param("causal"), Some(Param::Flag(true)));
+        let size = |name| modelled.size_of(name);
+        let is_causal = modelled.param("causal").is_some_and(Param::is_true);
         (!is_causal).then_some([size("H_Q")?, size("d_h_qk")?])
     })
 }
@@ -443,7 +416,8 @@ fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
 /// dimensions.
 fn heads(profile: &Profile, call: EventId) -> Option<PagedSizes> {
     let trace = &profile.trace;
-    around(profile, call).find_map(|op| {
+    let mut ops = profile.tree.ops_around(&profile.trace, call);
+    ops.find_map(|op| {
         let input = OpInput::of_call(trace, op)?;
         let family = family_of_op("", trace.name(op), None);
         let tensors = (family == Family::Attention).then(|| input.tensors())?;

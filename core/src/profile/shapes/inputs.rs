@@ -138,10 +138,7 @@ fn shapes(profile: &Profile, op: EventId) -> impl Iterator<Item = &[i64]> {
     let trace = &profile.trace;
     let args = trace.events.op_args(op).and_then(|id| trace.args.get(id));
     let dims = args.and_then(|args| args.dims.as_deref());
-    let ids = dims.into_iter().flatten().flat_map(|dims| match dims {
-        Dims::One(shape) => std::slice::from_ref(shape),
-        Dims::Many(shapes) => shapes,
-    });
+    let ids = dims.into_iter().flatten().flat_map(Dims::shapes);
     ids.map(|id| trace.args.shape(*id))
 }
 

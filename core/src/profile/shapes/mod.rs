@@ -3,7 +3,7 @@
 //! ```text
 //! config, or sizes of a proved model ─┬→ roles by order ─→ sizes ─┐
 //! kernels of a forward pass ──────────┘                           ├→ FLOPs and bytes, with their source
-//! annotation of the step, operators beside the graph ─→ tokens ───┘
+//! annotation of the step, ops next to the graph ─→ tokens ─────────┘
 //! ```
 //!
 //! Each size has a [`Source`], and each value the weakest source that it depends on. Results never appear in the sheets

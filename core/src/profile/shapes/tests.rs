@@ -433,7 +433,7 @@ fn blocks_of_image_and_text() {
             let Some(Estimate { modelled, .. }) = &one.estimate else {
                 continue;
             };
-            let size = |name: &str| modelled.param(name)?.size();
+            let size = |name| modelled.size_of(name);
             if let (Some(m), Some(n), Some(k)) = (size("M"), size("N"), size("K")) {
                 *counts.entry([m, n, k]).or_default() += one.calls.len();
             }

@@ -23,7 +23,7 @@ pub(super) fn add(profile: &Profile, known: &KnownModel, operations: &mut [Opera
 
 fn estimate(profile: &Profile, operation: &Operation, window: u64) -> Option<Estimate> {
     let recorded = operation.modelled.as_ref()?;
-    let size = |name: &str| recorded.param(name)?.size();
+    let size = |name| recorded.size_of(name);
     let sizes = PagedSizes {
         heads: size("H_Q")?,
         kv_heads: size("H_KV")?,

@@ -247,6 +247,23 @@ impl CallTree {
         std::iter::successors(self.parent(node), |node| self.parent(*node))
     }
 
+    /// The calls around an event, innermost first; none for an event that is not in the tree.
+    pub fn calls_around(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let node = self.node_of(event).into_iter();
+        let above = node.flat_map(|node| self.ancestors(node));
+        above.filter_map(|node| self.event(node))
+    }
+
+    /// The operators around an event, innermost first.
+    pub(crate) fn ops_around<'a>(
+        &'a self,
+        trace: &'a Trace,
+        event: EventId,
+    ) -> impl Iterator<Item = EventId> + 'a {
+        let calls = self.calls_around(event);
+        calls.filter(|call| trace.events.category(*call) == Category::CpuOp)
+    }
+
     /// Number of callers.
     pub fn depth(&self, node: NodeId) -> u16 {
         self.nodes.depth(node.0)

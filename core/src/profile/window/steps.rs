@@ -8,7 +8,7 @@ use crate::base::interval::Interval;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::lanes::{Step, named_ranges, recorded_span, steps};
+use crate::profile::lanes::{Step, begin_ns, named_ranges, steps};
 use crate::profile::launch::process;
 use crate::profile::timeline::GpuClass;
 use crate::trace::annotations::PROFILER_STEP;
@@ -215,7 +215,7 @@ fn names<'a>(ranges: impl Iterator<Item = &'a Step>) -> Vec<String> {
 }
 
 fn several(trace: &Trace, steps: &[StepWindow]) -> UnknownStep {
-    let begin_ns = recorded_span(trace).map_or(0, |recorded| recorded.start_ns);
+    let begin_ns = begin_ns(trace);
     let place = |step: &StepWindow| {
         let Interval { start_ns, end_ns } = step.window.span;
         Place {

@@ -144,18 +144,15 @@ fn row_of(input: &Input, node: NodeId, callers: &mut Vec<Caller>) -> Option<usiz
 /// The calls around an instance, outermost first.
 pub(super) fn stack(profile: &Profile, instance: &Instance) -> Vec<StackLine> {
     let (trace, tree) = (&profile.trace, super::tree(profile));
-    let node = tree.node_of(instance.event);
-    let around = node.into_iter().flat_map(|node| tree.ancestors(node));
-    let frames = around.filter_map(|above| {
-        let event = tree.event(above)?;
-        let name = trace.strings.get(trace.events.name(event));
-        Some(StackLine {
+    let frames = tree.calls_around(instance.event).map(|event| {
+        let name = trace.name(event);
+        StackLine {
             name: name.to_owned(),
             is_framework: trace.events.category(event) == Category::PythonFunction
                 && is_framework(name)
                 && !name.starts_with(crate::names::MODULE),
             uid: trace.events.uid(event),
-        })
+        }
     });
     let mut frames: Vec<StackLine> = frames.collect();
     frames.reverse();

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::begin_ns;
 use crate::base::format;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
-use crate::profile::lanes::recorded_span;
+use crate::profile::lanes::{begin_ns, recorded_span};
 use crate::profile::memory::{DeviceMemory, Point};
 use crate::profile::memory_steps::StepMemory;
 
@@ -108,7 +107,7 @@ impl MemoryChart {
             last = *end;
         }
         points.push(point(WIDTHS as f64, last.allocated, last.reserved));
-        let begin_ns = begin_ns(profile);
+        let begin_ns = begin_ns(&profile.trace);
         let time = |ns: i64| format::time_ns(ns.saturating_sub(begin_ns));
         let ticks = (0..=TICKS).map(|tick| {
             let ns = axis.start_ns.saturating_add(axis.length() / TICKS * tick);

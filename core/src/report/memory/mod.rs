@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::fact_table::FactTable;
 use crate::base::format;
 use crate::profile::Profile;
-use crate::profile::lanes::recorded_span;
+use crate::profile::lanes::begin_ns;
 use crate::profile::memory::{DeviceMemory, DriverCall, Memory, driver_uses};
 use crate::profile::memory_steps::memory_by_step;
 use crate::trace::Source;
@@ -122,7 +122,7 @@ fn sentence(profile: &Profile, device: &DeviceMemory) -> String {
         "At its peak {} has {} in use, {} after the trace begins",
         device.label,
         format::bytes(peak.allocated),
-        format::time_ns(peak.ts_ns.saturating_sub(begin_ns(profile)))
+        format::time_ns(peak.ts_ns.saturating_sub(begin_ns(&profile.trace)))
     );
     if let Some(percent) = device.before_percent() {
         let before = before(profile);
@@ -139,10 +139,6 @@ fn sentence(profile: &Profile, device: &DeviceMemory) -> String {
         );
     }
     sentence + "."
-}
-
-fn begin_ns(profile: &Profile) -> i64 {
-    recorded_span(&profile.trace).map_or(0, |span| span.start_ns)
 }
 
 fn notes(profile: &Profile, memory: &Memory) -> Vec<String> {

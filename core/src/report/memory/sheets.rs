@@ -1,7 +1,7 @@
 //! The memory sheets.
 
-use super::begin_ns;
 use super::tables::{NO_MODULE, before_row, operator};
+use crate::profile::lanes::begin_ns;
 use crate::profile::memory::{DeviceMemory, driver_uses, share};
 use crate::profile::memory_steps::memory_by_step;
 use crate::report::sheet::{Cell, Column, Unit, column};
@@ -111,7 +111,7 @@ fn text(of: &str) -> Cell {
 
 pub(crate) fn summary_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let memory = input.profile.memory();
-    let begin_ns = begin_ns(input.profile);
+    let begin_ns = begin_ns(&input.profile.trace);
     let devices = input.profile.trace.memory.devices();
     let rows = memory.devices.iter().map(|one| {
         let is_own = |row: u16| devices.get(usize::from(row)) == Some(&one.device);
@@ -206,7 +206,7 @@ pub(crate) fn peak_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 
 pub(crate) fn step_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let memory = input.profile.memory();
-    let begin_ns = begin_ns(input.profile);
+    let begin_ns = begin_ns(&input.profile.trace);
     let of_device = |device: &DeviceMemory| {
         let steps = memory_by_step(input.profile, device)
             .into_iter()
@@ -229,7 +229,7 @@ pub(crate) fn step_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 }
 
 pub(crate) fn driver_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
-    let (profile, begin_ns) = (input.profile, begin_ns(input.profile));
+    let (profile, begin_ns) = (input.profile, begin_ns(&input.profile.trace));
     let (trace, tree) = (&profile.trace, &profile.tree);
     let rows = driver_uses(profile);
     let rows = rows.iter().map(|one| {

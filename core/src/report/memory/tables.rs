@@ -1,9 +1,9 @@
 //! Memory tables: what the peak consists of, who allocates, steps, and the data of the curve.
 
-use super::begin_ns;
 use crate::base::format;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
+use crate::profile::lanes::begin_ns;
 use crate::profile::memory::{DeviceMemory, share};
 use crate::profile::memory_steps::StepMemory;
 use crate::report::fact_table::CellKind::{Name, Number, Text};
@@ -209,7 +209,7 @@ pub(super) fn over_time(
         ("In use at the end", Number),
         ("Reserved", Number),
     ];
-    let begin_ns = begin_ns(profile);
+    let begin_ns = begin_ns(&profile.trace);
     let part_ns = (span.length() / TIMES).max(1);
     let rows = (0..TIMES).map(|at| {
         let start_ns = span.start_ns.saturating_add(part_ns.saturating_mul(at));

@@ -23,7 +23,6 @@ mod time;
 mod unfused;
 
 use crate::assess::idle::cause::IdleCause;
-use crate::base::interval::percent_of;
 use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
@@ -134,27 +133,7 @@ impl Overview {
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
         let before_recording_ns = cpu_idle::time_of(analyses, IdleCause::BeforeRecording);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
-        let mut serving = ServingFacts::new(profile);
-        if let Some(serving) = &mut serving {
-            if let Some([floor, traffic]) =
-                step_memory::facts(profile, options, evaluations, &serving.phases)
-            {
-                let of_it = step_memory::phase_of_memory(&serving.phases);
-                let label = of_it.map(|phase| phase.phase.clone());
-                let mut phases = serving.phases.iter().zip(&mut serving.key_facts);
-                if let Some((_, facts)) = phases.find(|(one, _)| Some(&one.phase) == label.as_ref())
-                {
-                    facts.push(floor);
-                }
-                serving.facts.push(traffic);
-            }
-            let across = profile.serving().map(|all| steps::facts(all, thresholds));
-            serving.facts.extend(across.into_iter().flatten());
-            let busy_ns = whole.map_or(0, |whole| whole.busy_ns);
-            serving.facts.extend(rope::fact(profile, busy_ns));
-            serving.facts.extend(known_work::image_tokens(profile));
-            serving.facts.extend(known_work::fact(profile, evaluations));
-        }
+        let serving = serving_facts(profile, options, evaluations, whole);
         let hardware = Hardware {
             caveat: roofline::mixed_basis(counted),
             ..Hardware::new(profile, options)
@@ -211,11 +190,35 @@ impl Overview {
             anomalies,
         }
     }
+}
 
-    /// Share of the total time in which anything runs on the GPU.
-    pub fn busy_percent(&self) -> Option<f64> {
-        percent_of(self.busy_ns?, self.total_ns?)
+/// What is known about requests; `None` if the trace is not of a serving engine.
+fn serving_facts(
+    profile: &Profile,
+    options: &ReportOptions,
+    evaluations: &[Evaluation],
+    whole: Option<&GpuTimeline>,
+) -> Option<ServingFacts> {
+    let mut serving = ServingFacts::new(profile)?;
+    if let Some([floor, traffic]) =
+        step_memory::facts(profile, options, evaluations, &serving.phases)
+    {
+        let of_it = step_memory::phase_of_memory(&serving.phases);
+        let label = of_it.map(|phase| phase.phase.clone());
+        let mut phases = serving.phases.iter().zip(&mut serving.key_facts);
+        if let Some((_, facts)) = phases.find(|(one, _)| Some(&one.phase) == label.as_ref()) {
+            facts.push(floor);
+        }
+        serving.facts.push(traffic);
     }
+    let thresholds = &options.thresholds;
+    let across = profile.serving().map(|all| steps::facts(all, thresholds));
+    serving.facts.extend(across.into_iter().flatten());
+    let busy_ns = whole.map_or(0, |whole| whole.busy_ns);
+    serving.facts.extend(rope::fact(profile, busy_ns));
+    serving.facts.extend(known_work::image_tokens(profile));
+    serving.facts.extend(known_work::fact(profile, evaluations));
+    Some(serving)
 }
 
 /// The result of using the given configuration and eager trace.

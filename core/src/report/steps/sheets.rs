@@ -4,7 +4,7 @@ use super::{BatchFigures, StepFigures, by_batch, phase_label, step_figures};
 use crate::base::interval::sum;
 use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
-use crate::profile::lanes::recorded_span;
+use crate::profile::lanes::begin_ns;
 use crate::profile::serving::{GraphFacts, Serving};
 use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::report::{SheetInput, ms, percent};
@@ -92,7 +92,7 @@ pub(crate) fn step_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let Some(serving) = input.profile.serving() else {
         return Vec::new();
     };
-    let begin_ns = recorded_span(&input.profile.trace).map_or(0, |span| span.start_ns);
+    let begin_ns = begin_ns(&input.profile.trace);
     let steps = step_figures(serving, &input.options.thresholds);
     steps.iter().map(|step| step_row(step, begin_ns)).collect()
 }

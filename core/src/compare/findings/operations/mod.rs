@@ -17,7 +17,6 @@ use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::{Priority, Replay, Words, run_time};
-use crate::names::Family;
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -72,7 +71,7 @@ const RULES: &[GapRule] = &[
         when: "attention is slower in several operations than in the fused one of the reference",
         applies: |comparison, candidate| {
             let first = candidate.first(comparison);
-            first.is_some_and(is_unfused_attention)
+            first.is_some_and(MatchedOp::is_unfused_attention)
         },
         title: "Attention in several kernels, where the reference has a fused one",
         ..SLOWER
@@ -363,12 +362,6 @@ fn helpers(op: &MatchedOp, which: Which) -> Option<String> {
     });
     let said = words::few(helpers);
     (!said.is_empty()).then_some(said)
-}
-
-fn is_unfused_attention(op: &MatchedOp) -> bool {
-    op.level == MatchLevel::Meaning
-        && op.family == Family::Attention
-        && op.sides.target.operations.len() > op.sides.reference.operations.len()
 }
 
 /// The kernels that both sides run for it, and how many.

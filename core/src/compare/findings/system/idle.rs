@@ -4,11 +4,11 @@ use super::{OTHER_AMOUNT, SHARES, Subject};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::sort::Arrange;
-use crate::compare::about::IdleCode;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::rule::GapRule;
-use crate::compare::named::Tally;
+use crate::compare::matched_rows::Tally;
 use crate::compare::pair::Pair;
+use crate::compare::properties::IdleCode;
 use crate::compare::words;
 use crate::findings::Words;
 

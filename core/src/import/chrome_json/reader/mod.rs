@@ -10,7 +10,7 @@ use super::event::{EventLimits, EventReader};
 use super::metadata::Metadata;
 use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::format::FormatReader;
-use crate::import::json::{Carry, Step};
+use crate::import::json::{ChunkedText, Step};
 use crate::import::part::Part;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::{PartIds, Trace};
@@ -20,8 +20,8 @@ use crate::trace::{PartIds, Trace};
 pub(super) struct Reader {
     pub(super) events: EventReader,
     state: State,
-    carry: Carry,
-    /// Bytes of text before `carry`.
+    pub(super) text: ChunkedText,
+    /// Bytes that have been read.
     offset: u64,
     /// Elements of `traceEvents` so far, of any kind.
     pub(super) n_elements: u32,
@@ -36,8 +36,6 @@ pub(super) struct Reader {
     /// Offset of a closing brace between events: the end of the object, if no event follows.
     stray_brace: Option<u64>,
     first_keys: Vec<String>,
-    /// The last byte that is not white space.
-    pub(super) last_byte: u8,
     /// The ids in this trace of the ids of each part reader.
     part_ids: Vec<((u32, u32), PartIds)>,
     limits: EventLimits,
@@ -70,13 +68,9 @@ enum State {
 
 impl FormatReader for Reader {
     fn push(&mut self, chunk: &[u8]) -> Result<(), ImportError> {
-        let mut from_the_end = chunk.iter().rev();
-        if let Some(last) = from_the_end.find(|byte| !byte.is_ascii_whitespace()) {
-            self.last_byte = *last;
-        }
-        let mut carry = std::mem::take(&mut self.carry);
-        let pushed = carry.push(chunk, |window| self.read(window, false));
-        self.carry = carry;
+        let mut text = std::mem::take(&mut self.text);
+        let pushed = text.push(chunk, |window| self.read(window, false));
+        self.text = text;
         pushed
     }
 
@@ -107,13 +101,12 @@ impl FormatReader for Reader {
         }
         self.n_elements = n_elements;
         self.offset += part.n_bytes;
-        self.carry.pass_over(part.n_bytes);
-        self.last_byte = part.last_byte;
+        self.text.pass_over(part.n_bytes, part.last_byte);
         true
     }
 
     fn n_bytes(&self) -> u64 {
-        self.carry.n_bytes()
+        self.text.n_bytes()
     }
 
     fn n_events(&self) -> u32 {
@@ -121,7 +114,7 @@ impl FormatReader for Reader {
     }
 
     fn end(&mut self) -> Result<(), ImportError> {
-        let window = self.carry.take_rest();
+        let window = self.text.take_rest();
         let end = self.offset + window.len() as u64;
         self.read(&window, true)?;
         self.offset = end;
@@ -136,13 +129,13 @@ impl FormatReader for Reader {
             }
             _ if !self.saw_events => return fail(ImportErrorKind::CutBeforeEvents, Some(end)),
             State::Done => {}
-            State::Value(value) if value.is_in_string() && self.last_byte == b'}' => {
+            State::Value(value) if value.is_in_string() && self.text.last_byte() == b'}' => {
                 let at = Some(value.offset);
                 self.events
                     .warnings
                     .add(WarningKind::UnreadableMetadata, at);
             }
-            State::Key if self.is_metadata_damaged() && self.last_byte == b'}' => {}
+            State::Key if self.is_metadata_damaged() && self.text.last_byte() == b'}' => {}
             _ => {
                 let at = self.stray_brace.unwrap_or(end);
                 self.events.warnings.add(WarningKind::CutJson, Some(at));
@@ -186,7 +179,7 @@ impl Reader {
     pub(super) fn is_at_event(&self, offset: u64) -> bool {
         matches!(self.state, State::Events)
             && self.offset == offset
-            && self.carry.is_empty()
+            && self.text.is_empty()
             && self.stray_brace.is_none()
             && (self.first, self.n_commas) == (false, 1)
     }

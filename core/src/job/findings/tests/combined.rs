@@ -1,9 +1,7 @@
 //! Ranks that hide each other, and hosts on which all ranks are slow.
 
-use super::{GEMM, MS, found};
-use crate::job::Analysis;
+use super::{GEMM, MS, cards, found};
 use crate::job::cards::JobCard;
-use crate::job::findings::find;
 use crate::job::testing::TestJob;
 
 /// Eight ranks, four steps: the same ten calls take `work_ms` on each rank, then all meet in an all-reduce.
@@ -20,9 +18,7 @@ fn of_eight_late(work_ms: [i64; 8], late_ms: [i64; 8]) -> TestJob {
     for step in 0..4_i64 {
         let start_ns = step * length_ns;
         job.step(step as u64, start_ns, start_ns + length_ns);
-        for (rank, ms) in work_ms.into_iter().enumerate() {
-            job.work(rank, step as u32, &GEMM, 10, ms * MS);
-        }
+        job.same_calls(step as u32, &GEMM, &work_ms);
         let spans = own_ms.map(|ms| (start_ns + ms * MS, start_ns + length_ns));
         for (rank, ms) in late_ms.into_iter().enumerate().filter(|(_, ms)| *ms > 0) {
             job.late(rank, spans[rank].0, ms * MS, "Data loading");
@@ -44,7 +40,7 @@ fn slow_ranks_that_hide_each_other_are_worth_something_together() {
 #[test]
 fn slow_ranks_behind_a_slower_one_are_worth_something_with_it() {
     let job = of_eight([20, 20, 40, 20, 30, 20, 30, 20]).job();
-    let cards = find(&job, &Analysis::new(&job), &[]);
+    let cards = cards(&job);
     let slow: Vec<&JobCard> = cards
         .iter()
         .filter(|of| of.key.starts_with("slow"))
@@ -102,7 +98,7 @@ fn a_slow_half_of_the_ranks_is_reported() {
 /// The card of the host of ranks 6 and 7: one finding for one problem.
 fn of_slow_host(job: TestJob) -> JobCard {
     let job = job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0).job();
-    let mut cards = find(&job, &Analysis::new(&job), &[]);
+    let mut cards = cards(&job);
     let findings: Vec<_> = cards
         .iter()
         .map(|card| (&*card.key, &*card.ranks))
@@ -153,9 +149,7 @@ fn ranks_that_share_layers_and_have_more_work_are_reported_together() {
             &[0, 1, 2, 3, 4, 5, 6, 7],
             &spans,
         );
-        for (rank, ms) in works_ms.into_iter().enumerate() {
-            job.work(rank, step as u32, &GEMM, ms as u32, ms * MS);
-        }
+        job.more_calls(step as u32, &GEMM, &works_ms);
     }
     let found = found(job.on_gpus());
     assert_eq!(found[0], ("uneven_work".to_owned(), vec![6, 7], Some(80)));

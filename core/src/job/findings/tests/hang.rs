@@ -2,12 +2,11 @@
 
 use super::MS;
 use crate::base::interval::Interval;
+use crate::job::Job;
 use crate::job::cards::JobCard;
 use crate::job::digest::{Collective, Digest};
 use crate::job::files::JobFiles;
-use crate::job::findings::find;
 use crate::job::testing::TestJob;
-use crate::job::{Analysis, Job};
 
 /// Four ranks, three steps of 20 ms with an all-reduce each. In the last step, these ranks call another one, which has no
 /// kernel; the recording ends 500 ms later.
@@ -35,7 +34,7 @@ fn digests(calling: &[usize]) -> Vec<Digest> {
 
 fn cards(digests: Vec<Digest>) -> Vec<JobCard> {
     let job = Job::new(JobFiles::new(digests).windows.remove(0));
-    let cards = find(&job, &Analysis::new(&job), &[]).into_iter();
+    let cards = super::cards(&job).into_iter();
     cards
         .filter(|card| card.key == "unfinished_collective")
         .collect()

@@ -49,10 +49,8 @@ fn of_four_stages(work_ms: [i64; 4], is_late: bool) -> TestJob {
 fn a_slow_rank_that_is_alone_in_its_stage_is_named() {
     let work_ms = [20, 30, 20, 20];
     let mut job = of_four_stages(work_ms, false);
-    for (rank, ms) in work_ms.into_iter().enumerate() {
-        for step in 0..4 {
-            job.work(rank, step, &GEMM, 10, ms * MS);
-        }
+    for step in 0..4 {
+        job.same_calls(step, &GEMM, &work_ms);
     }
     assert_eq!(found(job)[0], ("slow_rank".to_owned(), vec![1], Some(40)));
 }
@@ -89,19 +87,9 @@ fn few_micro_batches_for_the_stages_are_reported() {
 #[test]
 fn a_stage_of_which_all_ranks_are_slow_is_reported() {
     let work_ms = [20, 20, 30, 30];
-    let mut job = TestJob::new(4);
+    let mut job = TestJob::of_two_pipelines(work_ms);
     for step in 0..4 {
-        let start_ns = step * 40 * MS;
-        job.step(step as u64, start_ns, start_ns + 40 * MS);
-        for (name, ranks) in [("3 mesh_pp", [0, 2]), ("4 mesh_pp", [1, 3])] {
-            let span = (start_ns, start_ns + MS);
-            job.send(name, &ranks, ranks, [span; 2]);
-        }
-        let spans = work_ms.map(|ms| (start_ns + MS + ms * MS, start_ns + 40 * MS));
-        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
-        for (rank, ms) in work_ms.into_iter().enumerate() {
-            job.work(rank, step as u32, &GEMM, 10, ms * MS);
-        }
+        job.same_calls(step, &GEMM, &work_ms);
     }
     let found = found(job.on_gpus());
     assert_eq!(found[0], ("slow_rank".to_owned(), vec![2, 3], Some(40)));
@@ -133,10 +121,7 @@ fn of_two_stages(ms: [i64; 2]) -> TestJob {
         }
         let spans = at_ns.map(|at_ns| (at_ns, end_ns));
         job.run("0 default_pg", "allreduce", &[0, 1], &spans);
-        for (rank, ms) in ms.into_iter().enumerate() {
-            let calls = 4 * ms as u32;
-            job.work(rank, step as u32, &GEMM, calls, 4 * ms * MS);
-        }
+        job.more_calls(step as u32, &GEMM, &ms.map(|ms| 4 * ms));
         start_ns = end_ns;
     }
     job.on_gpus()

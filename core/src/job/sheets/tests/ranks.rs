@@ -10,7 +10,6 @@ use crate::job::digest::{
 use crate::job::files::JobFiles;
 use crate::job::sheets::{JobSheet, sheets};
 use crate::job::{Analysis, Job};
-use crate::report::sheet::Cell;
 
 /// A process group.
 #[derive(Debug, Clone, Copy)]
@@ -216,25 +215,7 @@ impl Text {
 
     /// The cells of some columns, a line for each row.
     pub(super) fn columns(&self, labels: &[&str]) -> Vec<String> {
-        let at = |label: &&str| {
-            let at = self.0.column(label);
-            at.unwrap_or_else(|| panic!("no {label} in {}", self.0.name))
-        };
-        let places: Vec<usize> = labels.iter().map(at).collect();
-        let rows = self.0.rows.iter().map(|row| {
-            let cells: Vec<String> = places.iter().map(|at| written(&row[*at])).collect();
-            cells.join(" | ")
-        });
-        rows.collect()
-    }
-}
-
-fn written(cell: &Cell) -> String {
-    match cell {
-        Cell::Empty => "–".to_owned(),
-        Cell::Text(text) => text.clone(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
-        Cell::Flag(flag) => flag.to_string(),
+        let rows = self.0.texts(labels).into_iter();
+        rows.map(|cells| cells.join(" | ")).collect()
     }
 }

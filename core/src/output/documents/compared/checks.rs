@@ -5,7 +5,7 @@ use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::pair::Pair;
-use crate::compare::parts::PartKind;
+use crate::compare::time_parts::PartKind;
 use crate::compare::words;
 use crate::output::documents::Shown;
 

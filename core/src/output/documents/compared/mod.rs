@@ -5,11 +5,11 @@ mod checks;
 mod details;
 mod operation;
 mod pictures;
-mod rough;
 mod summary;
 mod tables;
 #[cfg(test)]
 pub(super) mod tests;
+mod working_notes;
 
 use super::card::Card;
 use super::{Part, Picture, Shown, Subject, Words};
@@ -123,7 +123,7 @@ impl Subject for Comparison {
     }
 
     fn middle(&self) -> Vec<Part> {
-        vec![rough::arithmetic(self)]
+        vec![working_notes::arithmetic(self)]
     }
 
     fn names(&self) -> Vec<&str> {
@@ -167,10 +167,10 @@ impl Subject for Comparison {
         pictures -> Vec<Picture> = pictures::all;
         details -> Vec<Part> = details::all;
         appendix -> Vec<Part> = appendix::all;
-        steps -> Vec<Part> = rough::steps;
-        raw -> Vec<Part> = rough::raw;
-        gaps -> Document = rough::gaps;
-        questions -> Vec<String> = rough::questions;
+        steps -> Vec<Part> = working_notes::steps;
+        raw -> Vec<Part> = working_notes::raw;
+        gaps -> Document = working_notes::gaps;
+        questions -> Vec<String> = working_notes::questions;
         shown -> Vec<Shown> = checks::shown;
         wrong_sums -> Option<Vec<String>> = checks::wrong_sums;
         wrong_savings -> Vec<String> = checks::wrong_savings;

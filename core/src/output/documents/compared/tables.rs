@@ -6,7 +6,7 @@ use crate::base::format;
 use crate::compare::collectives::CollectiveKey;
 use crate::compare::comparison::Comparison;
 use crate::compare::gap::Waste;
-use crate::compare::named::{Named, Timed};
+use crate::compare::matched_rows::{Named, Timed};
 use crate::compare::ops::{MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::steps::StepPair;

@@ -5,11 +5,11 @@ mod checks;
 mod details;
 mod files;
 mod pictures;
-mod rough;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod transfers;
+mod working_notes;
 
 use super::card::Card;
 use super::{File, Names, Part, Picture, Shown, Subject, Words};
@@ -183,11 +183,11 @@ impl Subject for Input<'_> {
         pictures -> Vec<Picture> = pictures::all;
         details -> Vec<Part> = details::all;
         appendix -> Vec<Part> = appendix::all;
-        steps -> Vec<Part> = rough::steps;
-        raw -> Vec<Part> = rough::raw;
-        middle -> Vec<Part> = rough::places;
-        gaps -> Document = rough::gaps;
-        questions -> Vec<String> = rough::questions;
+        steps -> Vec<Part> = working_notes::steps;
+        raw -> Vec<Part> = working_notes::raw;
+        middle -> Vec<Part> = working_notes::places;
+        gaps -> Document = working_notes::gaps;
+        questions -> Vec<String> = working_notes::questions;
         needs_warnings -> bool = checks::needs_warnings;
         rows -> &'static [&'static str] = summary::rows;
         bottlenecks -> Option<Vec<(String, i64)>> = checks::bottlenecks;

@@ -10,19 +10,19 @@ use serde_json::Value as Json;
 use super::shared::{Action, Replay, Window, thresholds};
 use super::{list, ms, record, round};
 use crate::base::value::rounded;
-use crate::compare::about::About;
-use crate::compare::amount::{Amount as Work, AmountBy};
 use crate::compare::collectives::CollectiveDelta;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
 use crate::compare::gap::Waste as Lost;
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
+use crate::compare::matched_rows::{Named as Row, Tally as Counted};
 use crate::compare::memory::{MemoryPair, MemorySize};
-use crate::compare::named::{Named as Row, Tally as Counted};
 use crate::compare::ops::{MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
-use crate::compare::parts::{Part as Piece, PartKind};
+use crate::compare::properties::TraceProperties;
 use crate::compare::steps::{StepPair, StepsBy};
+use crate::compare::time_parts::{Part as Piece, PartKind};
+use crate::compare::work_amount::{Amount as Work, AmountBy};
 use crate::hardware::Basis;
 use crate::names::batch::Phase;
 use crate::output::title::of_comparison;
@@ -65,7 +65,7 @@ record! {
     }
 
     /// One of the two traces.
-    Side(side: &About) {
+    Side(side: &TraceProperties) {
         name: "Its name." = side.name,
         model: "Its model; null: unknown." = side.model,
         platform: "What it was recorded on; null: unknown." = side.platform,

@@ -208,23 +208,7 @@ impl<'a> Placing<'a> {
                 continue;
             };
             let span = events.span(event);
-            while let Some((range, name)) = ranges.get(next_range) {
-                let starts_outside = range.start_ns < span.start_ns
-                    || (range.start_ns == span.start_ns && range.end_ns >= span.end_ns);
-                if !starts_outside {
-                    break;
-                }
-                next_range += 1;
-                if open_range(&mut open, *range, *name) {
-                    self.own.entry(*name).or_insert(OwnTime {
-                        node: None,
-                        around: None,
-                        span: *range,
-                        until_ns: range.start_ns,
-                        own_ns: 0,
-                    });
-                }
-            }
+            next_range += self.open_ranges(&mut open, ranges.get(next_range..), span);
             close(&mut open, call, span);
             if self.links.forward_of(call).is_some() && (base.is_none() || call.0 != calls.start) {
                 self.cover(&open, span);
@@ -265,6 +249,34 @@ impl<'a> Placing<'a> {
             });
         }
         self.scopes.ranges.insert(track, ranges);
+    }
+
+    /// Opens the ranges that start before a call and are not inside it; returns how many of them have started.
+    fn open_ranges(
+        &mut self,
+        open: &mut Vec<Scope>,
+        ranges: Option<&[(Interval, EventId)]>,
+        call: Interval,
+    ) -> usize {
+        let starts_outside = |(range, _): &&(Interval, EventId)| {
+            range.start_ns < call.start_ns
+                || (range.start_ns == call.start_ns && range.end_ns >= call.end_ns)
+        };
+        let started = ranges.unwrap_or_default().iter().take_while(starts_outside);
+        let mut n = 0;
+        for (range, name) in started {
+            n += 1;
+            if open_range(open, *range, *name) {
+                self.own.entry(*name).or_insert(OwnTime {
+                    node: None,
+                    around: None,
+                    span: *range,
+                    until_ns: range.start_ns,
+                    own_ns: 0,
+                });
+            }
+        }
+        n
     }
 
     /// Marks a span as covered in the open ranges inside the innermost open call.

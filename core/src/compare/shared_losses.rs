@@ -280,91 +280,89 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
             && !sides.target.operations.iter().any(|at| known.contains(at))
     };
     let low = comparison.operations.matched.iter().filter(is_low);
-    let by_name = grouped(low.map(|op| (unnumbered(&op.name), op)), Vec::push);
-    let waste = by_name.into_iter().filter_map(|(_, ops): (&str, Vec<&MatchedOp>)| {
-        let first = *ops.first()?;
-        let times = ops.iter().map(|op| op.times());
-        let times = times.fold(Pair::default(), Pair::plus);
-        // Over all of them together, weighted by time.
-        let percents = Pair::of(|which| {
-            let rooflines = ops.iter().filter_map(|op| {
-                let roofline = (*op.judgement.rooflines.get(which))?;
-                Some(roofline.us_per_call * 1e3 * op.sides.get(which).timed.count as f64)
-            });
-            let timed = sum(ops.iter().map(|op| op.sides.get(which).timed.ns));
-            format::percent(rooflines.sum::<f64>() / timed.max(1) as f64 * 100.0)
-        });
-        let impact = |which: Which| {
-            let impacts = ops.iter().filter_map(|op| {
-                let side = op.sides.get(which);
-                let percent = op.roofline_percent(which)?;
-                let run_ns = run_time::part(side.time_ns, side.run_ns, side.time_ns);
-                Some(Impact::of_efficiency(run_ns, percent))
-            });
-            impacts.reduce(Impact::plus).map(ends)
-        };
-        let operations: Vec<usize> = ops
-            .iter()
-            .flat_map(|op| op.sides.target.operations.iter().copied())
-            .collect();
-        let saves = in_both(
-            impact(Which::Target)?,
-            times.target,
-            impact(Which::Reference),
-            scale(comparison),
-            found_ns(comparison, &operations),
-        );
-        let bound = first.judgement.rooflines.target.map_or("", |roofline| words::bound(roofline.bound));
-        let Pair { reference, target } = times.map(format::time_ns);
-        let shapes = match (ops.len(), first.shapes.as_str()) {
-            (_, "") => String::new(),
-            (1, shapes) => format!(", on {shapes}"),
-            (n, shapes) => format!(", on {shapes} first of {n} sets of arguments"),
-        };
-        Some(Waste {
-            key: "low_roofline",
-            title: format!(
-                "{} at a low % of roofline in both",
-                words::quoted(unnumbered(&first.name))
-            ),
-            sentence: format!(
-                "It reaches {} of its {bound} roofline on the target ({target}), and {} on the reference ({reference}){shapes}.",
-                percents.target, percents.reference
-            ),
-            advice: super::findings::usual_advice(comparison, first),
-            times,
-            saves,
-            operations,
-        })
-    });
+    let by_name: Vec<(&str, Vec<&MatchedOp>)> =
+        grouped(low.map(|op| (unnumbered(&op.name), op)), Vec::push);
+    let by_name = by_name.into_iter();
+    let waste = by_name.filter_map(|(_, ops)| low_roofline_of(comparison, &ops));
     waste.collect()
+}
+
+/// The operations of one name.
+fn low_roofline_of(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Waste> {
+    let first = *ops.first()?;
+    let times = ops.iter().map(|op| op.times());
+    let times = times.fold(Pair::default(), Pair::plus);
+    // Over all of them together, weighted by time.
+    let percents = Pair::of(|which| {
+        let rooflines = ops.iter().filter_map(|op| {
+            let roofline = (*op.judgement.rooflines.get(which))?;
+            Some(roofline.us_per_call * 1e3 * op.sides.get(which).timed.count as f64)
+        });
+        let timed = sum(ops.iter().map(|op| op.sides.get(which).timed.ns));
+        format::percent(rooflines.sum::<f64>() / timed.max(1) as f64 * 100.0)
+    });
+    let impact = |which: Which| {
+        let impacts = ops.iter().filter_map(|op| {
+            let side = op.sides.get(which);
+            let percent = op.roofline_percent(which)?;
+            let run_ns = run_time::part(side.time_ns, side.run_ns, side.time_ns);
+            Some(Impact::of_efficiency(run_ns, percent))
+        });
+        impacts.reduce(Impact::plus).map(ends)
+    };
+    let operations: Vec<usize> = ops
+        .iter()
+        .flat_map(|op| op.sides.target.operations.iter().copied())
+        .collect();
+    let saves = in_both(
+        impact(Which::Target)?,
+        times.target,
+        impact(Which::Reference),
+        scale(comparison),
+        found_ns(comparison, &operations),
+    );
+    let bound = first
+        .judgement
+        .rooflines
+        .target
+        .map_or("", |roofline| words::bound(roofline.bound));
+    let Pair { reference, target } = times.map(format::time_ns);
+    let shapes = match (ops.len(), first.shapes.as_str()) {
+        (_, "") => String::new(),
+        (1, shapes) => format!(", on {shapes}"),
+        (n, shapes) => format!(", on {shapes} first of {n} sets of arguments"),
+    };
+    Some(Waste {
+        key: "low_roofline",
+        title: format!(
+            "{} at a low % of roofline in both",
+            words::quoted(unnumbered(&first.name))
+        ),
+        sentence: format!(
+            "It reaches {} of its {bound} roofline on the target ({target}), and {} on the reference ({reference}){shapes}.",
+            percents.target, percents.reference
+        ),
+        advice: super::findings::usual_advice(comparison, first),
+        times,
+        saves,
+        operations,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::testing::{H100, assert_contains, compared, pair, run};
+    use crate::compare::testing::{H100, assert_contains, compared, pair, run, unfused_attention};
     use crate::testing::Timetable;
 
     fn keys(comparison: &Comparison) -> Vec<&'static str> {
         comparison.waste.iter().map(|waste| waste.key).collect()
     }
 
-    /// Attention of 64 heads of 1024 × 1024 scores in three operations with the given microseconds.
-    fn unfused(us: u32) -> Timetable {
-        const SCORES: &str = r#""Input Dims": [[64, 1024, 64], [64, 64, 1024]], "Input type": ["c10::Half", "c10::Half"]"#;
-        const SOFTMAX: &str = r#""Input Dims": [[64, 1024, 1024], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
-        const VALUES: &str = r#""Input Dims": [[64, 1024, 1024], [64, 1024, 64]], "Input type": ["c10::Half", "c10::Half"]"#;
-        run([
-            ("aten::bmm", SCORES, "gemm", us),
-            ("aten::_softmax", SOFTMAX, "softmax", us),
-            ("aten::bmm", VALUES, "gemm", us),
-        ])
-    }
-
     #[test]
     fn no_difference_is_not_nothing_to_do() {
-        let comparison = compared(&unfused(400), &unfused(400), H100);
+        let unfused = run(unfused_attention(400));
+        let comparison = compared(&unfused, &unfused, H100);
         assert!(comparison.is_same());
         assert!(comparison.gaps.ranked.is_empty());
         let [waste] = &comparison.waste[..] else {

@@ -1,6 +1,6 @@
 //! Kernels, modules, CPU operators and kinds of work of both traces, side by side, by name.
 
-use super::named::{Named, Tally, Timed, by_key};
+use super::matched_rows::{Named, Tally, Timed, by_key};
 use super::pair::Pair;
 use super::side::Side;
 use crate::base::group::grouped;

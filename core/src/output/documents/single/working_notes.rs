@@ -1,4 +1,4 @@
-//! The rough document: every step of the analysis with its result, the first rows of the sheets, positions in the call
+//! The working notes (`…_rough.md`): every step of the analysis with its result, the first rows of the sheets, positions in the call
 //! tree, and open questions.
 
 use super::details::shapes_of;

@@ -23,7 +23,7 @@ const N_EXPLAINED: usize = 8;
 
 /// Properties of one of the two traces.
 #[derive(Debug, Clone, PartialEq)]
-pub struct About {
+pub struct TraceProperties {
     /// Its name in tables and prose.
     pub name: String,
     /// The model that ran; `None` if unknown.
@@ -151,13 +151,13 @@ impl IdleReport {
     }
 }
 
-impl About {
-    pub(super) fn new(side: &Side) -> About {
+impl TraceProperties {
+    pub(super) fn new(side: &Side) -> TraceProperties {
         let hardware = &side.report.overview.hardware;
         let gpu = hardware.gpu.as_ref().map(|gpu| gpu.name.to_string());
         let host = side.profile.cpu_ops.iter();
         let mut operations = side.profile.operations().iter();
-        About {
+        TraceProperties {
             has_shapes: operations.any(|operation| {
                 let args = operation.args(side.profile);
                 args.is_some_and(|args| args.dims.is_some())

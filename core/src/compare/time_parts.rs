@@ -4,10 +4,10 @@
 //! exposed copies, and idle time. The parts of a trace add up to its time from the first GPU activity to the last, to
 //! the nanosecond; so the differences of the parts add up to the total difference.
 
-use super::amount::Amount;
 use super::ops::Operations;
 use super::pair::{Pair, Which};
 use super::side::Side;
+use super::work_amount::Amount;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -138,17 +138,10 @@ impl Parts {
         });
         let communication = of(|whole| whole.exposed_comm_ns);
         let copies = of(|whole| whole.exposed_memcpy_ns);
-        let of_operations = |is_one: fn(&Operation) -> bool| {
-            Pair::of(|which| {
-                let operations = sides.get(which).profile.operations().iter();
-                let all = operations.zip(&shares.get(which).operations_ns);
-                sum(all
-                    .filter(|(operation, _)| is_one(operation))
-                    .map(|(_, ns)| *ns))
-            })
-        };
-        let unattributed = of_operations(Operation::is_unattributed);
-        let tuning = of_operations(|one| one.is_tuning() && !one.is_unattributed());
+        let unattributed = exclusive_ns(sides, shares, Operation::is_unattributed);
+        let tuning = exclusive_ns(sides, shares, |one| {
+            one.is_tuning() && !one.is_unattributed()
+        });
         let others = [
             (PartKind::Unattributed, "Unattributed kernels", unattributed),
             (PartKind::Tuning, "Kernel tuning", tuning),
@@ -295,6 +288,20 @@ impl Parts {
             .map(|part| part.times)
             .fold(Pair::default(), Pair::plus)
     }
+}
+
+/// The time of some operations, divided evenly among kernels that run at the same time.
+fn exclusive_ns(
+    sides: Pair<Side>,
+    shares: &Pair<Shares>,
+    is_one: fn(&Operation) -> bool,
+) -> Pair<i64> {
+    Pair::of(|which| {
+        let operations = sides.get(which).profile.operations().iter();
+        let all = operations.zip(&shares.get(which).operations_ns);
+        let own = all.filter(|(operation, _)| is_one(operation));
+        sum(own.map(|(_, ns)| *ns))
+    })
 }
 
 /// Up to this many others are shown together: a line for each kind of work would be longer.

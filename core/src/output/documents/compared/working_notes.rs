@@ -1,15 +1,15 @@
-//! The rough document: every step of the comparison with its result, for reviewers.
+//! The working notes (`…_rough.md`): every step of the comparison with its result, for reviewers.
 
 use super::tables::{times, unmatched, verdict_table};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::compare::about::About;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{NotJudged, RooflineTime, Verdict};
 use crate::compare::findings::Gap;
 use crate::compare::ops::{MatchedOp, OpSide};
 use crate::compare::pair::{Pair, Which};
+use crate::compare::properties::TraceProperties;
 use crate::compare::words;
 use crate::hardware::roofline::Bound;
 use crate::output::document::{DocTable, Document, Line, code, count, dash, line, text};
@@ -78,7 +78,7 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
 }
 
 fn sides(comparison: &Comparison) -> DocTable {
-    type Answer = fn(&About) -> Line;
+    type Answer = fn(&TraceProperties) -> Line;
     fn known(answer: Option<&str>) -> Line {
         line(answer.unwrap_or("unknown"))
     }
