@@ -71,7 +71,7 @@ macro_rules! thresholds {
 thresholds! {
     "Overview" {
         headline_idle_percent: Percent = 50.0, "Below this share of busy time, the headline says that the GPU is idle.";
-        headline_exposed_percent: Percent = 5.0, "Exposed communication or copies of at least this share of the run belong in the headline.";
+        headline_exposed_percent: Percent = 5.0, "Exposed communication or copies of at least this share of the run, and kernels that tuning tries of at least this share of the busy time, belong in the headline.";
         main_kind_percent: Percent = 75.0, "An operation that runs several kinds of kernels counts as the kind of at least this share of its time, or as none.";
     }
     "Trust" {

@@ -19,6 +19,7 @@ pub mod compute;
 mod convolution;
 pub mod cpu_idle;
 mod elementwise;
+mod expert_loops;
 pub mod finding;
 mod fusion;
 mod gemm;

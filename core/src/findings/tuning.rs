@@ -305,6 +305,8 @@ mod tests {
             &["`aten::cudnn_convolution`", "in 3 of 4 steps"],
         );
         assert_contains(&finding.model, &["torch.backends.cudnn.benchmark = False"]);
+        let said = "Autotuning trials take";
+        assert_contains(&report.overview.headline, &[said]);
         // In each of two later steps trials take 400 µs, and the GPU is idle in the operator for 280.
         assert_eq!(finding.impact.unwrap().high_ns, 1_360_000);
         assert_eq!(

@@ -57,6 +57,8 @@ pub(super) const OP_RULES: &[Rule<Family>] = &[
     rule(Holds("scaled_mm"), Gemm, "_C::cutlass_scaled_mm"),
     rule(Holds("grouped_mm"), Gemm, "aten::_grouped_mm"),
     rule(Holds("_int_mm"), Gemm, "aten::_int_mm"),
+    rule(Holds("pack_mm"), Gemm, "aten::_weight_int8pack_mm"),
+    rule(Holds("machete_mm"), Gemm, "_C::machete_mm"),
     rule(Starts("aten::linear"), Gemm, "aten::linear"),
     rule(Holds("softmax"), Reduction, "aten::_log_softmax_backward_data"),
     rule(Holds("cross_entropy"), Reduction, "aten::cross_entropy_loss"),

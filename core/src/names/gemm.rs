@@ -69,7 +69,7 @@ pub(crate) fn is_factorization(op: &str) -> bool {
 /// Words in operator names for GEMMs of 8 bits or fewer.
 const QUANTIZED: &[&str] = &[
     "w8a8", "int8", "fp8", "w4a16", "w4a4", "fp4", "int4", "4bit", "_int_mm", "gptq", "awq",
-    "marlin",
+    "marlin", "machete",
 ];
 
 /// Whether the name of an operator says that it uses 8 bits or fewer.
@@ -80,7 +80,12 @@ pub(crate) fn is_quantized(op: &str) -> bool {
 /// Bits per weight of operators that dequantize weights as they read them, by operator name.
 pub(crate) fn packed_bits(op: &str) -> Option<u32> {
     const WORDS: &Words<u32> = &[
-        (4, &["4bit", "int4", "w4a", "fp4", "gptq", "awq", "marlin"]),
+        (
+            4,
+            &[
+                "4bit", "int4", "w4a", "fp4", "gptq", "awq", "marlin", "machete",
+            ],
+        ),
         (8, &["int8pack", "w8a16"]),
     ];
     classify(WORDS, op)

@@ -21,6 +21,8 @@ labelled! {
         Quantization => "quantization" as "quantization",
         /// Copies elements unchanged.
         Copy => "copy kernel" as "copy",
+        /// A norm that its operator runs before a GEMM.
+        Norm => "norm kernel" as "norm",
         /// Adds a bias, multiplies by a scalar, applies an activation.
         Elementwise => "element-wise kernel" as "elementwise",
     }

@@ -25,6 +25,7 @@ const STARTS: &[(&str, LoopKind)] = &[
     ("triton_per_", LoopKind::Persistent),
     ("triton_tem_", LoopKind::Template),
     ("triton_mm", LoopKind::Template),
+    ("triton_flex_", LoopKind::Template),
 ];
 
 impl LoopKind {
@@ -46,6 +47,7 @@ mod tests {
             ("triton_red_fused_mean_1", LoopKind::Reduction),
             ("triton_per_fused_sum_2", LoopKind::Persistent),
             ("triton_tem_fused_mm_3", LoopKind::Template),
+            ("triton_flex_attention", LoopKind::Template),
             ("triton_helper", LoopKind::Other),
         ];
         for (name, kind) in cases {

@@ -17,16 +17,24 @@ pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
     let dtype_in = input.dtype(0);
     let takes_two = ["aten::pow", "aten::clamp_min", "aten::clamp_max"].contains(&input.name);
     let (dtype_out, stride_out) = result_at(input, 1);
-    let bytes = || {
+    let bytes = |[share_in, share_out]: [f64; 2]| {
         let size_in = dtype::bytes(dtype_in)?;
         let size_out = dtype_out.map_or(Some(size_in), dtype::bytes)?;
-        Some(n * size_in + n * size_out)
+        Some(n * size_in * share_in + n * size_out * share_out)
     };
     let modelled = match takes_two && dtype_out.is_some() {
         true => pointwise(input)?,
-        false => on_vectors(dtype_in, n, bytes()),
+        false => Modelled {
+            their_bytes: bytes([1.0; 2]),
+            ..on_vectors(dtype_in, n, bytes(distinct_shares(input)))
+        },
     };
     Some(modelled.with(params::of_one(input, 0, dtype_out, stride_out)))
+}
+
+/// The share of the elements of the first two operands that are distinct in memory. TraceLens counts all of them.
+fn distinct_shares(input: &OpInput) -> [f64; 2] {
+    [0, 1].map(|at| input.distinct_share(at))
 }
 
 /// Type and strides of a result that is one of the arguments.
@@ -51,17 +59,22 @@ pub(super) fn binary_to(
     let (shape_1, shape_2) = (input.shape(0)?, input.shape(1)?);
     let n_out = product(&broadcast(shape_1, shape_2)?);
     let (dtype_1, dtype_2) = (input.dtype(0), input.dtype(1));
-    let bytes = || {
+    let bytes = |[share_1, share_2]: [f64; 2]| {
         let (size_1, size_2) = (dtype::bytes(dtype_1)?, dtype::bytes(dtype_2)?);
         let size_out = match dtype_out {
             Some(dtype) => dtype::bytes(dtype)?,
             None if shape_1.is_empty() || shape_2.is_empty() => size_1,
             None => size_1.max(size_2),
         };
-        Some(product(shape_1) * size_1 + product(shape_2) * size_2 + n_out * size_out)
+        let read = product(shape_1) * size_1 * share_1 + product(shape_2) * size_2 * share_2;
+        Some(read + n_out * size_out)
     };
     let params = params::of_two(input, [0, 1], dtype_out, stride_out);
-    Some(on_vectors(dtype_1, n_out, bytes()).with(params))
+    let modelled = Modelled {
+        their_bytes: bytes([1.0; 2]),
+        ..on_vectors(dtype_1, n_out, bytes(distinct_shares(input)))
+    };
+    Some(modelled.with(params))
 }
 
 /// Any number of tensors in, one result of their common shape and type: `sub`, `where`, `gelu`, and the backward of

@@ -2,6 +2,7 @@
 //!
 //! Arithmetic is not counted. Only the selected part of the source moves; indices are read, the result is written.
 
+use super::dtype;
 use super::input::{Tensor, broadcast, product};
 use super::{Modelled, OpInput, moved, on_vectors};
 
@@ -235,6 +236,35 @@ pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
         Some(rows + indices.bytes()? + offsets.bytes()?)
     };
     Some(on_vectors(weight.dtype, indices.n() * width, bytes()))
+}
+
+/// `split_embedding_codegen_lookup_…(…, D_offsets, total_D, max_D, hash sizes, bits, indices, offsets, …)` of FBGEMM:
+/// bags of several tables in one call. `D_offsets` has one entry more than there are tables, whose widths add up to
+/// `total_D`; how the indices are spread over tables of different widths is not recorded.
+pub(super) fn table_batched(input: &OpInput) -> Option<Modelled> {
+    let is_number = |at: usize| input.number(at).is_some();
+    // What precedes it differs between versions.
+    let first = (1..input.n_args()).find(|at| {
+        let is_list = input.sized::<1>(*at).is_some() && dtype::is_integer(input.dtype(*at));
+        is_list && is_number(at + 1) && is_number(at + 2)
+    })?;
+    let [ends] = input.sized(first)?;
+    let (n_tables, total_width) = (ends - 1.0, input.number(first + 1)?);
+    let (indices, offsets) = (input.tensor(first + 5)?, input.tensor(first + 6)?);
+    // Tables that the CPU holds, and caches of them, are further operands.
+    let tables = (0..first).filter_map(|at| input.tensor(at));
+    let tables = tables.filter(|one| !dtype::is_integer(one.dtype));
+    let weights = tables.max_by(|one, other| one.n().total_cmp(&other.n()))?;
+    if n_tables < 1.0 {
+        return None;
+    }
+    let n_added = indices.n() * total_width / n_tables;
+    let n_out = (offsets.n() - 1.0).max(0.0) / n_tables * total_width;
+    let bytes = || {
+        let rows = (n_added.min(weights.n()) + n_out) * weights.element_bytes()?;
+        Some(rows + indices.bytes()? + offsets.bytes()?)
+    };
+    Some(on_vectors(weights.dtype, n_added, bytes()))
 }
 
 /// `_embedding_bag_dense_backward(dY, indices, bag of each index, sizes, largest, n_rows[5], …)`.

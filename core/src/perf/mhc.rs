@@ -73,5 +73,6 @@ fn counted(
         },
         params: params::whole(sizes),
         their_flops: None,
+        their_bytes: None,
     })
 }

@@ -82,6 +82,8 @@ pub(crate) use input::{Tensor, are_placeholders, product};
 pub use params::{Param, Params, python_dict};
 pub(crate) use rnn::sequential_steps;
 pub use sizes::ProductSizes;
+pub(crate) use sort::share_of_radix_sort;
+pub(crate) use template::of_all_blocks;
 pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;
 pub use user::UserModels;
@@ -97,6 +99,8 @@ pub struct Modelled {
     /// TraceLens's FLOP count, which the sheets named as in TraceLens keep, if it differs from ours and both are in
     /// use.
     pub their_flops: Option<f64>,
+    /// The same for bytes.
+    pub their_bytes: Option<f64>,
 }
 
 impl Modelled {
@@ -110,6 +114,7 @@ impl Modelled {
         let is_own = work.flops.total_cmp(&self.work.flops).is_eq();
         Work {
             flops: self.their_flops.filter(|_| is_own).unwrap_or(work.flops),
+            bytes: self.their_bytes.filter(|_| is_own).or(work.bytes),
             ..work
         }
     }
@@ -132,6 +137,7 @@ pub(crate) fn bare(work: Work) -> Modelled {
         work,
         params: Params::new(),
         their_flops: None,
+        their_bytes: None,
     }
 }
 

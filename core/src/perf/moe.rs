@@ -134,6 +134,7 @@ impl Mixture {
                 ("gated", Param::Flag(self.gate > 1.5)),
             ],
             their_flops: None,
+            their_bytes: None,
         }
     }
 }

@@ -87,7 +87,8 @@ impl Fit {
         let as_usual = (c == hidden).then_some(([a, b], d));
         let transposed = (a == hidden && d == hidden).then_some(([b, a], c));
         let fits = [as_usual, transposed].into_iter().flatten();
-        fits.filter(|_| hidden > 0)
+        let in_rows = fits
+            .filter(|_| hidden > 0)
             .find_map(|([rows, elements], columns)| {
                 // Integers pack several low-precision weights.
                 if elements <= 0 || hidden % elements != 0 {
@@ -106,7 +107,32 @@ impl Fit {
                     gate,
                     elements: elements as f64,
                 })
-            })
+            });
+        in_rows.or_else(|| Fit::of_tiles(hidden, [a, b], [c, d], w1.dtype))
+    }
+
+    /// Weights in tiles of 16 × 16, as Marlin's kernels take them: w1 of E × K/16 × N(·2)·bits/2 and w2 of E × N/16 ×
+    /// K·bits/2, in integers of four bytes.
+    fn of_tiles(hidden: i64, [a, b]: [i64; 2], [c, d]: [i64; 2], dtype: &str) -> Option<Fit> {
+        const TILE: i64 = 16;
+        let is_packed =
+            dtype::is_integer(dtype) && dtype::bytes(dtype).is_some_and(|size| size > 2.0);
+        let of_tile = Some(d).filter(|_| hidden > 0 && d % hidden == 0)? / hidden;
+        let inner = c.checked_mul(TILE).filter(|inner| *inner > 0)?;
+        let rows = inner.checked_mul(of_tile)?;
+        let gate = match b {
+            b if b == rows => 1.0,
+            b if Some(b) == rows.checked_mul(2) => 2.0,
+            _ => return None,
+        };
+        // Four or eight bits.
+        let fits = is_packed && matches!(of_tile, 2 | 4) && a.checked_mul(TILE) == Some(hidden);
+        fits.then(|| Fit {
+            hidden: hidden as f64,
+            inner: inner as f64,
+            gate,
+            elements: hidden as f64 * of_tile as f64 / TILE as f64,
+        })
     }
 }
 

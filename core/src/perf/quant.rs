@@ -127,6 +127,18 @@ pub(super) fn bnb_dequantize_blockwise(input: &OpInput) -> Option<Modelled> {
     }))
 }
 
+/// `int8_mm_dequant(sums, row scales, column scales, …)` of bitsandbytes: two multiplications for each 32-bit sum; the
+/// result has two bytes.
+pub(super) fn bnb_dequantize_sums(input: &OpInput) -> Option<Modelled> {
+    let n = input.tensor(0)?.n();
+    let operands = input.tensor_bytes();
+    Some(bare(Work {
+        flops: 2.0 * n,
+        bytes: operands.map(|bytes| bytes + 2.0 * n),
+        compute: None,
+    }))
+}
+
 /// `awq_dequantize(packed, scales, zeros, …)`: packed into K × N/8 integers; the result has the scales' type.
 pub(super) fn awq_dequantize(input: &OpInput) -> Option<Modelled> {
     let (packed, scales) = (input.tensor(0)?, input.tensor(1)?);

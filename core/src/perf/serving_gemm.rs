@@ -149,6 +149,29 @@ pub(super) fn plain_out_first(input: &OpInput) -> Option<Modelled> {
     Some(on_matrices(x.dtype, 2.0 * out.n() * k, bytes()))
 }
 
+/// `lora_shrink(x, adapters, out, …)` of vLLM, x of M × K, out of slices × M × R: each row by the matrix of its adapter.
+/// At least one adapter is read.
+pub(super) fn lora_shrink(input: &OpInput) -> Option<Modelled> {
+    let (x, out) = (input.tensor(0)?, input.tensor(2)?);
+    let (&[_, k], &[slices, _, rank]) = (x.shape, out.shape) else {
+        return None;
+    };
+    let adapter = (slices * rank) as f64 * k as f64;
+    let bytes = || Some(x.bytes()? + out.bytes()? + adapter * x.element_bytes()?);
+    Some(on_matrices(x.dtype, 2.0 * out.n() * k as f64, bytes()))
+}
+
+/// `lora_expand(x, adapters, out, …)`, x of slices × M × R, out of M × N, to which it adds.
+pub(super) fn lora_expand(input: &OpInput) -> Option<Modelled> {
+    let (x, out) = (input.tensor(0)?, input.tensor(2)?);
+    let (&[_, _, rank], &[_, n]) = (x.shape, out.shape) else {
+        return None;
+    };
+    let adapter = rank as f64 * n as f64;
+    let bytes = || Some(x.bytes()? + 2.0 * out.bytes()? + adapter * out.element_bytes()?);
+    Some(on_matrices(out.dtype, 2.0 * out.n() * rank as f64, bytes()))
+}
+
 /// Transformer Engine's `_Linear(…)`: its arguments have w of N × K first, or x of … × K; w is the matrix whose last
 /// size the other tensor shares.
 pub(super) fn te_linear(input: &OpInput) -> Option<Modelled> {

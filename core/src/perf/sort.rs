@@ -3,6 +3,7 @@
 //! Comparisons: n·log₂ n for a sort along a dimension of n, one for each element to select the top k (radix select).
 //! The values are read; values and 8-byte indices are written.
 
+use super::dtype;
 use super::index::dimension;
 use super::{Modelled, OpInput, on_vectors};
 
@@ -17,6 +18,14 @@ pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
     let comparisons = x.n() * length.max(1.0).log2().max(1.0);
     let bytes = || Some(2.0 * x.bytes()? + 8.0 * x.n());
     Some(on_vectors(x.dtype, comparisons, bytes()))
+}
+
+/// The part of what a radix sort moves that [`sort`] counts, for keys of a type. A sort of keys with 8-byte indices
+/// reads the keys once to count them, then reads and writes both for each eight bits of the keys.
+pub(crate) fn share_of_radix_sort(dtype: &str) -> Option<f64> {
+    let key = dtype::bytes(dtype)?;
+    let (once, passes) = (2.0 * key + 8.0, key);
+    (key > 0.0).then(|| once / (key + passes * 2.0 * (key + 8.0)))
 }
 
 /// `topk(x, k, dim, …)`; for `kthvalue` one value and one index per row.

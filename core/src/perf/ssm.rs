@@ -1,8 +1,12 @@
 //! State-space models.
+//!
+//! The scans in chunks run as several kernels, with a state of N × P for each head and chunk between them. No library
+//! has them in one, so these states count beside the operands.
 
+use super::dtype;
 use super::input::product;
 use super::params::{self, Params};
-use super::{Modelled, OpInput, matrices, on_matrices, on_vectors, vectors};
+use super::{Modelled, OpInput, Work, matrices, on_matrices, on_vectors, vectors};
 
 /// `causal_conv1d(x, w, bias, …)` with x of B × C × L and w of C × k: each result is a sum of k
 /// products. x and w are read, the result is written.
@@ -30,9 +34,26 @@ pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
     let scan = 2.0 * b * g * t * chunk * n + 2.0 * b * h * t * chunk * p + 4.0 * b * h * t * n * p;
     let dtype = input.dtype(0);
     let elements = b * t * (width + h * p) + channels * taps;
-    (h > 0.0 && n > 0.0).then(|| {
-        matrices(dtype, 2.0 * b * channels * t * taps + scan, elements).with(shape_params(input))
+    let theirs = matrices(dtype, 2.0 * b * channels * t * taps + scan, elements);
+    let Work { bytes, .. } = theirs.work;
+    let states = || states_bytes(b * (t / chunk).ceil() * h * n * p, dtype);
+    (h > 0.0 && n > 0.0 && chunk > 0.0).then(|| {
+        let modelled = Modelled {
+            work: Work {
+                bytes: bytes.zip(states()).map(|(bytes, states)| bytes + states),
+                ..theirs.work
+            },
+            their_bytes: bytes,
+            ..theirs
+        };
+        modelled.with(shape_params(input))
     })
+}
+
+/// The bytes of the states between chunks: one kernel writes them in FP32, the next one reads them and passes them on
+/// in the type of the operands, which the last one reads.
+fn states_bytes(elements: f64, dtype: &str) -> Option<f64> {
+    Some(elements * 2.0 * (4.0 + dtype::bytes(dtype)?))
 }
 
 /// TraceLens's parameters: input and filter.
@@ -69,9 +90,10 @@ pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
 pub(super) fn chunk_scan(input: &OpInput) -> Option<Modelled> {
     let [b, t, h, p] = input.sized(0)?;
     let [_, _, g, n] = input.sized(3)?;
-    let chunk = input.number(5)?;
+    let chunk = input.number(5).filter(|chunk| *chunk > 0.0)?;
     let x = input.tensor(0)?;
-    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
+    let states = || states_bytes(b * (t / chunk).ceil() * h * n * p, x.dtype);
+    let bytes = || Some(input.tensor_bytes()? + x.bytes()? + states()?);
     let flops = 2.0 * b * g * t * chunk * n + 2.0 * b * h * t * chunk * p + 4.0 * b * h * t * n * p;
     Some(on_matrices(x.dtype, flops, bytes()))
 }

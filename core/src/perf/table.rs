@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::SheetFamily;
 use super::{Modelled, OpInput, PerfModel, ProductSizes};
-use super::{flash_attention, moe_layer, optimizer, template, triton};
+use super::{flash_attention, index, moe_layer, optimizer, template, triton};
 
 type Formula = fn(&OpInput) -> Option<Modelled>;
 
@@ -90,7 +90,11 @@ const PREFIXES: &[Row] = &[
         |call| triton::fused(call, 1),
         "triton_poi_",
     ),
-    ours(template::template, "triton_tem_"),
+    ours(template::template, "triton_flex_ triton_tem_"),
+    ours(
+        index::table_batched,
+        "fbgemm::split_embedding_codegen_lookup_",
+    ),
     ours(flash_attention::sage, "sage_fwd"),
 ];
 

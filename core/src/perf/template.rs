@@ -14,8 +14,9 @@ pub(super) fn template(input: &OpInput) -> Option<Modelled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let (out, operands) = tensors.split_last()?;
     let has = |word: &str| input.name.contains(word);
-    let flops = if has("flex_attention") || has("flex_decoding") {
-        attention_flops(input, &tensors)?
+    let flops = if is_attention(input) {
+        let flops = attention_flops(input, &tensors)?;
+        (!has_mask(&tensors)).then_some(flops)?
     } else if has("convolution") {
         convolution_flops(operands, out)?
     } else {
@@ -64,19 +65,43 @@ fn convolution_flops(operands: &[Tensor], out: &Tensor) -> Option<f64> {
         .then(|| 2.0 * out.n() * filter.n() / channels)
 }
 
-/// Flex attention, Q, K, V of B × H × N × d: like dense attention if there is no block mask among the buffers. With
-/// one, the number of computed blocks depends on its values, which traces do not record.
+fn is_attention(input: &OpInput) -> bool {
+    let mut names = ["flex_attention", "flex_decoding"].into_iter();
+    names.any(|name| input.name.contains(name))
+}
+
+/// Flexible attention if its mask kept all blocks, which is the most that it can compute. `None` without a block mask.
+pub(crate) fn of_all_blocks(input: &OpInput) -> Option<Modelled> {
+    let tensors: Vec<Tensor> = input.tensors().collect();
+    let flops = attention_flops(input, &tensors).filter(|_| is_attention(input))?;
+    let bytes = tensors.iter().map(Tensor::bytes).sum();
+    let first = tensors.first()?;
+    has_mask(&tensors).then(|| on_matrices(first.dtype, flops, bytes))
+}
+
+/// Whether there is a block mask of several blocks among the buffers: lists of integers for each head, of which only
+/// the values tell how many blocks are computed.
+fn has_mask(tensors: &[Tensor]) -> bool {
+    let mut lists = tensors
+        .iter()
+        .filter(|tensor| dtype::is_integer(tensor.dtype));
+    lists.any(|list| list.shape.iter().skip(2).any(|size| *size > 1))
+}
+
+/// Flexible attention, Q, K, V of B × H × N × d, as dense attention: two GEMMs forward, five backward, where the scores
+/// are computed again.
 fn attention_flops(input: &OpInput, tensors: &[Tensor]) -> Option<f64> {
-    let is_backward = input.name.contains("backward");
     let [q, k, v] = tensors.get(..3)? else {
         return None;
     };
     let (&[b, h, n_q, d], &[_, _, n_kv, _], &[_, _, _, d_v]) = (q.shape, k.shape, v.shape) else {
         return None;
     };
-    let is_masked = tensors
-        .iter()
-        .any(|tensor| dtype::is_integer(tensor.dtype) && tensor.n() > (b * h) as f64);
     let pairs = b as f64 * h as f64 * n_q as f64 * n_kv as f64;
-    (!is_masked && !is_backward).then_some(2.0 * pairs * (d as f64 + d_v as f64))
+    let (d, d_v) = (d as f64, d_v as f64);
+    let widths = match input.name.contains("backward") {
+        true => 3.0 * d + 2.0 * d_v,
+        false => d + d_v,
+    };
+    Some(2.0 * pairs * widths)
 }

@@ -145,6 +145,25 @@ fn sheets_keep_the_reference_s_count_of_packed_attention() {
     assert_eq!((in_sheets(1.0), in_sheets(2.0)), (1.0, 2.0));
 }
 
+/// A row that is repeated by a stride of zero is read once; TraceLens reads all of it.
+#[test]
+fn sheets_keep_the_reference_s_bytes_of_repeated_elements() {
+    let repeated = [
+        ("aten::copy_(4x8:float, 4x8@0x1:float)", 128.0 + 32.0, 256.0),
+        (
+            "aten::add(4x8:float, 4x8@0x1:float, =1)",
+            256.0 + 32.0,
+            384.0,
+        ),
+    ];
+    for (call, own, theirs) in repeated {
+        let modelled = counted(call).unwrap();
+        assert_eq!(modelled.work.bytes, Some(own), "{call}");
+        let in_sheets = modelled.in_sheets(modelled.work);
+        assert_eq!(in_sheets.bytes, Some(theirs), "{call}");
+    }
+}
+
 /// TraceLens assumes an attention mask; its K counts elements of packed weights, and bytes of packed pairs.
 #[test]
 fn parameters_are_read_as_the_reference_reads_them() {

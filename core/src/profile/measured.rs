@@ -15,11 +15,14 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::base::stats::{median_ns, quantile_ns};
 use crate::names::tile::{Generation, Split, Tile, is_fallback, is_on_vector_units};
-use crate::names::{Family, HelperKind};
+use crate::names::{Family, HelperKind, family_of_kernel};
 use crate::trace::StringId;
 
 /// Kernels shorter than this take about as long as their launch.
 const SHORT_NS: i64 = 10_000;
+
+/// A kernel with a smaller part of the time is not counted among those that do the work.
+const LEAST_PART: f64 = 0.05;
 
 /// Calls differ if the longest one or the 95th percentile exceeds the median by this factor.
 const MAX_OVER_MEDIAN: f64 = 1.3;
@@ -85,7 +88,7 @@ pub(crate) struct Measured {
     pub(crate) main: Option<MainKernel>,
     /// Share of the non-helper time in kernels of the main kernel's name.
     pub(crate) main_share: f64,
-    /// Number of distinct kernel names, excluding helpers.
+    /// Number of distinct kernel names with a good part of the time, excluding helpers.
     pub(crate) n_main_kinds: usize,
     /// Longest first.
     pub(crate) helpers: Vec<Helper>,
@@ -169,7 +172,7 @@ impl<'a> Kernels<'a> {
             let name = work.name;
             let ran = by_name.entry(name).or_insert_with(|| Ran {
                 name,
-                kind: HelperKind::of(work.category, profile.trace.strings.get(name)),
+                kind: helper_kind(profile, operation, work),
                 n: 0,
                 ns: 0,
             });
@@ -187,8 +190,9 @@ impl<'a> Kernels<'a> {
         };
         // Counts kernels that run in every call; different kernels in different calls are a choice of the library.
         let n_calls = operation.calls.len() as u64;
-        let n_main_kinds = own().filter(|ran| ran.n >= n_calls).count().max(1);
         let own_ns = sum(own().map(|ran| ran.ns));
+        let counts = |ran: &&Ran| ran.n >= n_calls && ran.ns as f64 >= own_ns as f64 * LEAST_PART;
+        let n_main_kinds = own().filter(counts).count().max(1);
         Kernels {
             main_share: main.map_or(0, |ran| ran.ns) as f64 / own_ns.max(1) as f64,
             n_main_kinds,
@@ -236,6 +240,15 @@ impl<'a> Kernels<'a> {
                 .is_some_and(|call| trace.name(call).contains("hipExtModuleLaunch")),
         })
     }
+}
+
+/// The purpose of a kernel that is not the main one of an operation.
+fn helper_kind(profile: &Profile, operation: &Operation, work: &GpuWork) -> Option<HelperKind> {
+    let name = profile.trace.strings.get(work.name);
+    let is_norm =
+        || operation.family == Family::Gemm && family_of_kernel(name) == Family::Normalization;
+    let of_name = HelperKind::of(work.category, name);
+    of_name.or_else(|| is_norm().then_some(HelperKind::Norm))
 }
 
 /// Helpers by kind, the longest first.

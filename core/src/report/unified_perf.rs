@@ -6,7 +6,7 @@ use crate::assess::evaluation::Evaluation;
 use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
 use crate::base::stats::Stats;
-use crate::hardware::roofline::Roofline;
+use crate::hardware::roofline::{Roofline, roofline};
 use crate::perf::{Modelled, Work, python_dict};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
@@ -173,7 +173,13 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
     };
     cells.extend([host_sum, host_mean, host_std]);
     cells.extend(work_cells(work.as_ref()));
-    let roofline = evaluation.roofline.as_ref();
+    let gpu = input.options.gpu.as_deref();
+    let of_sheet = |(work, gpu)| roofline(work, gpu, input.options.basis);
+    let roofline = match modelled.and_then(|of| of.their_bytes) {
+        Some(_) => work.as_ref().zip(gpu).and_then(of_sheet),
+        None => evaluation.roofline,
+    };
+    let roofline = roofline.as_ref();
     if input.parts.gpu {
         cells.push(roofline.map_or(Cell::Empty, |roofline| {
             Cell::Text(roofline.bound.label().to_owned())

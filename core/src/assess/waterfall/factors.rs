@@ -9,6 +9,7 @@ use crate::names::attention::{head_dimension, pads_head_dimension};
 use crate::names::convolution::ConvolutionPass;
 use crate::names::gemm::{is_by_columns, is_of_tensile};
 use crate::names::tile::{Split, Tile};
+use crate::names::words::holds;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::bandwidth::Demonstrated;
 use crate::profile::convolution::ConvolutionShape;
@@ -88,8 +89,25 @@ pub(super) fn factors(
             }
         }
     }
+    found.extend(read_again(input, operation));
     found.extend(small_size(input, at, operation, evaluation));
     found
+}
+
+/// The gradients of layer and RMS norms in two kernels: one reads the input and the gradient of the result and writes
+/// that of the input; the other reads both again for the gradients of scale and shift.
+fn read_again(input: &Input, operation: &Operation) -> Option<Factor> {
+    const NORMS: &[&str] = &["layer_norm", "layernorm", "rms_norm", "rmsnorm"];
+    let sums_up = |kernel: &&str| holds(kernel, &["gammabetabackward", "gradgammabeta"]);
+    let is_by_rows = holds(operation.short_name(input.profile), NORMS);
+    let kernels = operation.kernel_names(input.profile);
+    let has_both = kernels.iter().any(sums_up) && !kernels.iter().all(sums_up);
+    (is_by_rows && has_both).then_some(Factor {
+        cause: Cause::ReadAgain,
+        of: Bound::Memory,
+        factor: 5.0 / 3.0,
+        detail: Detail::None,
+    })
 }
 
 /// For work on vector units although matrix units support its type (possibly only as TF32, which then is its roofline):

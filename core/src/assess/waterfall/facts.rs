@@ -359,7 +359,9 @@ fn of_kernel(
     }
     // A selection gathers what it found; its time is that of reading rows.
     let is_selection = holds(name, &["gathertopk", "gatherkth", "gathermedian"]);
-    if holds(name, &["gather", "index", "embedding", "scatter"]) && !is_selection {
+    // Implicit GEMMs, and attention over paged caches, index their operands as well; they do not move rows.
+    let moves_rows = matches!(measured.sizes, Sizes::Other) && !is_selection;
+    if moves_rows && holds(name, &["gather", "index", "embedding", "scatter"]) {
         let is_write = OtherKind::of(operation.short_name(input.profile), operation.family)
             == OtherKind::Scatter;
         found.push(match is_write {

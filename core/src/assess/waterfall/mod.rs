@@ -46,6 +46,8 @@ labelled! {
         WaveQuantization => "Wave quantization" as "wave_quantization",
         /// A dimension is padded to the next larger one that the kernel is built for.
         PaddedDimension => "Padded dimension" as "padded_dimension",
+        /// A second kernel reads the operands of a norm's gradient again.
+        ReadAgain => "Operands read again" as "operands_read_again",
         /// No other kernel of this trace moves this few bytes faster.
         SmallSize => "Bandwidth at this size" as "bandwidth_at_this_size",
         /// Kernels in addition to the one that does the work.

@@ -105,6 +105,36 @@ fn what_follows_from_sizes_is_named_with_its_factor() {
     }
 }
 
+/// The second kernel of a layer norm's gradient reads two of three operands again.
+#[test]
+fn a_gradient_in_two_kernels_reads_again() {
+    const ARGS: &str = "16384x4096*2, =[4096], 16384x1:float*2, 4096*2, =[True, True, True]";
+    const INPUT: Kernel = (
+        "layer_norm_grad_input_kernel_vectorized<c10::BFloat16>",
+        600,
+    );
+    const SCALE: Kernel = ("GammaBetaBackwardCUDAKernelTemplate<c10::BFloat16>", 400);
+    let op = "aten::native_layer_norm_backward";
+    let step = |kernels: &[Kernel]| {
+        let waterfall = waterfall_on("H100", &profile_of(op, ARGS, &[kernels]));
+        waterfall.step(Cause::ReadAgain).map(|step| step.factor)
+    };
+    let factor = step(&[INPUT, SCALE]).unwrap();
+    assert!((factor - 5.0 / 3.0).abs() < 1e-9, "{factor}");
+    assert_eq!(step(&[INPUT]), None);
+}
+
+/// An implicit GEMM indexes its operands, which is not a gather of rows.
+#[test]
+fn a_convolution_does_not_gather() {
+    let args = "8x64x56x56, 64x64x3x3, _, =[1, 1], =[1, 1], =[1, 1], =False, =[0, 0], =1";
+    let kernel =
+        "sm80_xmma_fprop_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32";
+    let profile = profile_of("aten::convolution", args, &[&[(kernel, 2_000)]]);
+    let facts = waterfall_on("A100-80GB", &profile).facts;
+    assert!(!facts.contains(&Fact::Gather), "{facts:?}");
+}
+
 #[test]
 fn what_has_no_factor_is_a_fact() {
     #[rustfmt::skip]

@@ -160,6 +160,9 @@ impl Step {
             Detail::None if self.cause == Cause::LaunchScale => {
                 "kernels below 10 µs, of which about 2 µs are their launch".to_owned()
             }
+            Detail::None if self.cause == Cause::ReadAgain => {
+                "a kernel of its own for the gradients of scale and shift".to_owned()
+            }
             Detail::None => String::new(),
             Detail::Tile {
                 result: (m, n),

@@ -6,6 +6,7 @@
 use crate::assess::Thresholds;
 use crate::base::labels::labelled;
 use crate::findings::assessment::Band;
+use crate::hardware::roofline::Bound;
 
 /// Length, lower end, upper end, in percent of roofline.
 const BANDS: [(f64, f64, f64); 4] = [
@@ -16,6 +17,10 @@ const BANDS: [(f64, f64, f64); 4] = [
 ];
 
 impl Band {
+    /// Of many queries over so few keys that it is memory-bound: it reads queries and writes results, but each block of
+    /// queries has too few keys to load and compute at the same time.
+    pub(super) const OF_FEW_KEYS: Band = Band(25.0, 60.0);
+
     /// The usual efficiency of attention at a sequence length.
     pub(super) fn of_length(length: f64) -> Band {
         let [(_, low, high), ..] = BANDS;
@@ -38,6 +43,12 @@ impl Band {
             false => self,
         }
     }
+}
+
+/// Whether many queries attend to few keys, as cross attention to a text, so that the memory is what takes the time.
+pub(super) fn has_few_keys(queries: f64, keys: f64, bound: Bound, thresholds: &Thresholds) -> bool {
+    let short = thresholds.sdpa_short_length;
+    bound == Bound::Memory && keys < short && queries >= short
 }
 
 labelled! {

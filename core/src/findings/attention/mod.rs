@@ -55,6 +55,8 @@ struct Observed<'a> {
     verdict: Option<Verdict>,
     /// Few queries attend to many keys.
     is_decode: bool,
+    /// Many queries attend to few keys, as cross attention to a text, and the memory is what takes the time.
+    has_few_keys: bool,
     is_backward: bool,
     /// Why it is below its band, if it is.
     waterfall: Option<Waterfall>,
@@ -85,10 +87,20 @@ impl<'a> Observed<'a> {
         });
         // Steps of serving engines mix requests; without their number the sequence lengths are unknown.
         let is_mixed = is_paged && !is_packed;
-        let length = sizes.map(|sizes| sizes.length());
+        let has_few_keys = sizes.zip(row.bound).is_some_and(|(sizes, bound)| {
+            band::has_few_keys(sizes.queries(), sizes.keys(), bound, thresholds)
+        });
+        let length = sizes.map(|sizes| match has_few_keys {
+            true => sizes.queries(),
+            false => sizes.length(),
+        });
         let band = length
             .filter(|_| kernel.has_scores() && !is_decode && !is_mixed)
-            .map(|length| Band::of_length(length).of_pass(is_backward, thresholds));
+            .map(|length| match has_few_keys {
+                true => Band::OF_FEW_KEYS,
+                false => Band::of_length(length),
+            });
+        let band = band.map(|band| band.of_pass(is_backward, thresholds));
         let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
         let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
         let is_below = verdict() == Some(Verdict::Below);
@@ -106,6 +118,7 @@ impl<'a> Observed<'a> {
             band,
             verdict: verdict(),
             is_decode,
+            has_few_keys,
             is_backward,
         }
     }

@@ -18,6 +18,7 @@ use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{
     AttentionKernel, head_dimension, is_flash_2, pads_head_dimension, splits_keys,
 };
+use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::origin::Origin;
 
 pub(in crate::findings) const DOCS: Docs = || {
@@ -207,6 +208,27 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..Rule::BASE
     },
     Rule {
+        key: "few_keys",
+        when: "many queries attend to few keys, and it is far below the memory bandwidth, which bounds it",
+        applies: |_, observed| is_below(observed) && observed.has_few_keys,
+        title: "Attention over few keys below the memory bandwidth{backward}",
+        issue: "{subject}: {time}{at}{usual}; {queries} queries attend to {keys} keys, so it mostly reads queries and writes results.",
+        model: "compare the attention backends for these sizes (`torch.nn.attention.sdpa_kernel`): with one block of keys, kernels differ in how they load and store rather than in how they multiply.",
+        kernel: "keep all keys and values on chip, and load the next block of queries while one is computed; a block that {keys} keys fill computes less padding.",
+        words: |group| {
+            let sizes = group.first().sizes;
+            let text = |of: fn(&AttentionSizes) -> f64| {
+                sizes.map_or(String::new(), |sizes| format!("{:.0}", of(&sizes)))
+            };
+            vec![
+                ("queries", text(AttentionSizes::queries)),
+                ("keys", text(AttentionSizes::keys)),
+            ]
+        },
+        saves: BAND,
+        ..Rule::BASE
+    },
+    Rule {
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, observed| matches!(observed.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some attention calls take far longer than others{backward}",
@@ -312,11 +334,15 @@ fn reasoning(input: &Input, observed: &Observed) -> Vec<String> {
         format!("Its longest kernel is `{name}`.")
     });
     let usual = || {
-        let (band, verdict, length) = (observed.band?, observed.verdict?, observed.sizes?.length());
+        let (band, verdict, sizes) = (observed.band?, observed.verdict?, observed.sizes?);
         let reached = format::percent(observed.row.efficiency_percent?);
         let (band, verdict) = (band.text(), verdict.label());
+        let with = match observed.has_few_keys {
+            true => format!("with {:.0} keys", sizes.keys()),
+            false => format!("at a length of {:.0}", sizes.length()),
+        };
         Some(format!(
-            "It reaches {reached} of roofline; at a length of {length:.0}, {band} are usual: {verdict}."
+            "It reaches {reached} of roofline; {with}, {band} are usual: {verdict}."
         ))
     };
     let padding = || {

@@ -59,9 +59,10 @@ pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Opti
     }
     let all = MeasuredOperations::of(input.profile);
     let measured = all.get(input.profile, row.operation)?;
-    // What quantizing is worth depends on the GEMM that it is for.
+    // What quantizing is worth depends on the GEMM that it is for, and a norm is needed.
     let helpers = measured.helpers.iter();
-    let helpers = helpers.filter(|helper| helper.kind != HelperKind::Quantization);
+    let helpers = helpers
+        .filter(|helper| !matches!(helper.kind, HelperKind::Quantization | HelperKind::Norm));
     let helpers_ns = sum(helpers.map(|helper| helper.ns));
     let causes = [
         (measured.spread.above_median_ns, Cause::Spread),

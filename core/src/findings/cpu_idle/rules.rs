@@ -4,6 +4,7 @@ use super::observed::Observed;
 use super::reasoning::reasoning;
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
+use crate::findings::expert_loops::ExpertLoops;
 use crate::findings::prelude::*;
 use crate::hardware::Vendor;
 use crate::names::batch::Engine;
@@ -37,11 +38,21 @@ impl Subject for Observed<'static> {
 
     fn words(group: &Group<Self>) -> Words {
         let observed = group.first();
-        let optimizer = observed.optimizer(group.input).to_owned();
+        let optimizer = observed.optimizer(group.input);
+        let experts = match ExpertLoops::of(group.input).are_most() {
+            true => GROUP_EXPERTS,
+            false => "",
+        };
+        let first = if optimizer.is_empty() {
+            experts
+        } else {
+            optimizer
+        };
         let vendor = group.input.gpu().and_then(|gpu| gpu.vendor);
         vec![
             ("time", observed.time()),
-            ("optimizer", optimizer),
+            ("first", first.to_owned()),
+            ("experts", experts.to_owned()),
             holds("streams", has_streams(group.input.profile)),
             holds("pageable", observed.idle.has_pageable),
             holds("cuda", vendor.is_none_or(|vendor| vendor == Vendor::Nvidia)),
@@ -52,6 +63,9 @@ impl Subject for Observed<'static> {
         ]
     }
 }
+
+/// Advice for loops over experts, whose GEMMs differ in size from step to step: graphs do not fit them.
+const GROUP_EXPERTS: &str = "most of these kernels belong to loops over experts: sort the tokens by expert once, and multiply them in one grouped GEMM for each projection (`torch._grouped_mm`) or in a fused MoE kernel, which takes a few launches for each layer. Or ";
 
 /// Whether GPU activity ran on several streams, so that one can wait for another.
 fn has_streams(profile: &Profile) -> bool {
@@ -80,7 +94,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         applies: |_, observed| observed.is_least_distance(),
         title: "Short kernels leave short gaps",
         issue: "There is a short gap before each kernel: the GPU is idle for {time}.",
-        model: "{optimizer}compile or fuse the operations of these kernels, so that fewer and longer kernels remain; a GPU graph shortens the gaps.",
+        model: "{first}compile or fuse the operations of these kernels, so that fewer and longer kernels remain; a GPU graph shortens the gaps.",
         kernel: OVERLAP,
         ..CAUSE
     },
@@ -136,7 +150,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             observed.cause == IdleCause::LaunchBound
                 && observed.is_most(observed.gaps.before_graph_ns)
         },
-        model: "{optimizer}launch the next GPU graph before the current one finishes, with its inputs prepared ahead, and capture larger parts in one graph: most of this time precedes graph launches.",
+        model: "{first}launch the next GPU graph before the current one finishes, with its inputs prepared ahead, and capture larger parts in one graph: most of this time precedes graph launches.",
         ..LAUNCH_BOUND
     },
     Rule {
@@ -146,25 +160,25 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 && observed.idle.has_graphs
                 && observed.is_compiled
         },
-        model: "{optimizer}also capture in a GPU graph the kernels that are still launched one by one, and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
+        model: "{first}also capture in a GPU graph the kernels that are still launched one by one, and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, with GPU graphs",
         applies: |_, observed| observed.cause == IdleCause::LaunchBound && observed.idle.has_graphs,
-        model: "{optimizer}also capture in a GPU graph the kernels that are still launched one by one, or compile them (`torch.compile`); larger batches give each launch more work.",
+        model: "{first}also capture in a GPU graph the kernels that are still launched one by one, or compile them (`torch.compile`); larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, with compiled code",
         applies: |_, observed| observed.cause == IdleCause::LaunchBound && observed.is_compiled,
-        model: "{optimizer}capture the steady part of the step in a GPU graph (`torch.compile` does it with `mode=\"reduce-overhead\"`), and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
+        model: "{first}capture the steady part of the step in a GPU graph (`torch.compile` does it with `mode=\"reduce-overhead\"`), and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch",
         applies: |_, observed| observed.cause == IdleCause::LaunchBound,
-        model: "{optimizer}capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work.",
+        model: "{first}capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
@@ -180,7 +194,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         when: "the CPU waits for the GPU in operators",
         applies: |_, observed| observed.cause == IdleCause::Synchronization,
-        model: "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop;{pageable? copy with `non_blocking=True` from and to pinned memory;} read results of several steps at once.",
+        model: "{experts}keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop;{pageable? copy with `non_blocking=True` from and to pinned memory;} read results of several steps at once.",
         kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
         ..SYNCHRONIZATION
     },

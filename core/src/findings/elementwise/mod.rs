@@ -249,9 +249,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let mut observed: Vec<Observed> = rows.iter().map(look).collect();
     facts(input, outcome, &baseline, &observed);
     outcome.tables.push(table(&observed));
-    // The model of a copy counts a source whole that repeats its elements.
-    let repeats = |observed: &Observed| observed.movement == Some(Movement::Repetition);
-    observed.retain(|observed| !observed.row.is_anomaly || repeats(observed));
+    observed.retain(|observed| !observed.row.is_anomaly);
     // Conversions that a fused attention replaces are part of that finding.
     let replaced = unfused_attention::replaced(input);
     observed.retain(|observed| {

@@ -10,6 +10,50 @@ use crate::findings::prelude::*;
 use crate::profile::autograd::Passes;
 use crate::profile::gemm::{GemmSizes, OddPitch};
 
+/// "`aten::bmm` (37 632 of 8×64×8)" for the longest row, and how many more.
+pub(super) fn subject(group: &Group<Observed<'static>>) -> String {
+    let first = group.first();
+    let name = first.operation.short_name(group.input.profile);
+    let name = format::middle_ellipsis(name, 60);
+    let sizes = first.sizes.map(GemmSizes::text);
+    let sizes = match sizes.unwrap_or_else(|| shapes(group.input, first.operation)) {
+        none if none.is_empty() => none,
+        sizes => format!(" ({sizes})"),
+    };
+    match group.observed.len() - 1 {
+        0 => format!("`{name}`{sizes}"),
+        n => format!("`{name}`{sizes}, with {n} more like it,"),
+    }
+}
+
+pub(super) fn sizes(group: &Group<Observed<'static>>) -> Table {
+    const MAX_ROWS: usize = 10;
+    let size = |observed: &Observed, of: fn(GemmSizes) -> u64| {
+        observed
+            .sizes
+            .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
+    };
+    let tile = |observed: &Observed| {
+        let tile = observed.kernels.tile;
+        tile.map_or(Value::Empty, |(first, second)| {
+            Value::Text(format!("{first}×{second}"))
+        })
+    };
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Observed>] = &[
+        ("batch", "Batch", &|observed| size(observed, |sizes| sizes.batch)),
+        ("m", "M", &|observed| size(observed, |sizes| sizes.m)),
+        ("n", "N", &|observed| size(observed, |sizes| sizes.n)),
+        ("k", "K", &|observed| size(observed, |sizes| sizes.k)),
+        ("calls", "Calls", &|observed| Value::Count(observed.row.n_calls)),
+        ("time", "Time", &|observed| Value::Ns(observed.row.time_ns)),
+        ("efficiency", "% roofline", &|observed| Value::percent(observed.row.efficiency_percent)),
+        ("tile", "Output tile", &|observed| tile(observed)),
+    ];
+    let longest = group.observed.iter().copied().take(MAX_ROWS);
+    Table::of("products", "Sizes", longest, columns)
+}
+
 /// A last wave of tiles is mentioned if it leaves this share of all waves idle.
 const IDLE_SHARE: f64 = 0.2;
 

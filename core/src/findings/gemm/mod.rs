@@ -1,7 +1,8 @@
 //! GEMMs: which are at a low % of roofline, and what their shapes and kernels show about it.
 
 mod advice;
-mod experts;
+mod conditions;
+mod norm;
 mod quantization;
 mod rules;
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 
 use std::sync::OnceLock;
 
+use super::expert_loops::ExpertLoops;
 use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
@@ -23,6 +25,7 @@ use crate::perf::{ComputeSpec, Unit};
 use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{Helper, MeasuredOperations};
 use crate::profile::operations::Operation;
+use norm::SlowNorm;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
 const LAYOUT_SHARE: f64 = 0.05;
@@ -52,6 +55,8 @@ struct Observed<'a> {
     is_of_one_input: bool,
     /// A loop over experts launches it for one of them.
     is_of_expert: bool,
+    /// A slow norm that its operator runs before it.
+    norm: Option<SlowNorm>,
 }
 
 impl Observed<'_> {
@@ -154,9 +159,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let look = |row| look(input, row, &known, among_narrow);
     let mut observed: Vec<Observed> = rows.iter().map(look).collect();
     mark_one_input(input, &mut observed);
-    let of_experts = experts::of_experts(input);
+    let of_experts = ExpertLoops::of(input);
     for one in &mut observed {
-        one.is_of_expert = of_experts.contains(&one.row.operation);
+        one.is_of_expert = of_experts.gemms.contains(&one.row.operation);
     }
     for (row, observed) in outcome.rows.iter_mut().zip(&observed) {
         row.class = rule::class_of(input, rules::RULES, observed);
@@ -213,7 +218,8 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
     let needs_no_gap = observed.changes_layout()
         || observed.is_wide
         || observed.cause.is_some()
-        || observed.is_of_older_generation();
+        || observed.is_of_older_generation()
+        || observed.norm.is_some();
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
             && match row.efficiency_percent {
@@ -287,6 +293,7 @@ fn look<'a>(
         among_narrow,
         is_of_one_input: false,
         is_of_expert: false,
+        norm: SlowNorm::of(input, row, operation),
     }
 }
 

@@ -5,7 +5,8 @@
 //!            … | dequantize                                      | GEMM (BF16)|    widens the weights
 //! ```
 //!
-//! Both are meant to make GEMMs cheaper, or weights smaller. Where they take longer than the GEMMs, they do not.
+//! Both are meant to make GEMMs cheaper, or weights smaller. Where they take longer than the GEMMs, they do not; where
+//! they take a good part of that time, fewer kernels could do the same.
 
 use std::collections::BTreeMap;
 
@@ -65,11 +66,21 @@ enum Kind {
     Quantizing,
 }
 
-/// All GEMMs that take less time than what is done to their operands.
+/// What is done to operands counts from this share of the time of their GEMMs on.
+const LEAST_SHARE: f64 = 0.2;
+
+/// From this number of kernels for each GEMM on, an operand is quantized step by step.
+const LEAST_STEPS: u64 = 3;
+
+/// All GEMMs that take less time than what is done to their operands, or all for which that takes a good part of it.
 pub(super) struct Prepared {
     kind: Kind,
+    /// It takes longer than the GEMMs.
+    is_longer: bool,
     gemm_ns: i64,
     preparation_ns: i64,
+    /// The part of it in kernels that write the narrow operands.
+    writes_ns: i64,
     n_kernels: u64,
     n_gemms: u64,
     /// By operation: how long it prepares.
@@ -86,6 +97,7 @@ struct OfGemm {
     n: u64,
     ns: i64,
     n_kernels: u64,
+    writes_ns: i64,
     preparation: BTreeMap<usize, i64>,
 }
 
@@ -95,7 +107,8 @@ impl OfGemm {
     }
 }
 
-/// The GEMMs for which this costs more than the GEMMs themselves, by kind.
+/// The GEMMs for which this costs more than the GEMMs themselves, and those for which it costs a good part of their
+/// time, by kind.
 pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
     let all = input.operations();
     let parts: Vec<Part> = all
@@ -122,8 +135,11 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
                     let gemm = of_gemms.entry((kind, step.operation)).or_default();
                     gemm.n += 1;
                     gemm.ns = gemm.ns.saturating_add(step.ns);
-                    for step in own {
+                    for (step, part) in own {
                         gemm.n_kernels += step.n_kernels as u64;
+                        if is_written(*part) {
+                            gemm.writes_ns = gemm.writes_ns.saturating_add(step.ns);
+                        }
                         let ns = gemm.preparation.entry(step.operation).or_default();
                         *ns = ns.saturating_add(step.ns);
                     }
@@ -133,16 +149,17 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
             _ => before.push((step, part)),
         }
     }
+    let share = |gemm: &OfGemm| gemm.preparation_ns() as f64 / gemm.ns.max(1) as f64;
     let costly = of_gemms
         .into_iter()
-        .filter(|(_, gemm)| gemm.preparation_ns() > gemm.ns);
+        .filter(|(_, gemm)| share(gemm) > LEAST_SHARE);
     let by_kind = grouped(
-        costly.map(|((kind, at), gemm)| (kind, (at, gemm))),
+        costly.map(|((kind, at), gemm)| ((kind, share(&gemm) > 1.0), (at, gemm))),
         |all: &mut Vec<(usize, OfGemm)>, one| all.push(one),
     );
     let prepared = by_kind
         .into_iter()
-        .map(|(kind, all)| Prepared::new(input, kind, all));
+        .map(|((kind, is_longer), all)| Prepared::new(input, kind, is_longer, all));
     prepared.collect()
 }
 
@@ -204,34 +221,33 @@ fn generated(name: &str, has_narrow: bool) -> Part {
 }
 
 /// The steps directly before a GEMM that prepare its operands.
-fn preparation(gemm: Part, before: &[(Step, Part)]) -> Option<(Kind, Vec<&Step>)> {
-    let of = |is: &dyn Fn(Part) -> bool| {
-        let own = before.iter().filter(|(_, part)| is(*part));
-        own.map(|(step, _)| step).collect::<Vec<&Step>>()
-    };
+fn preparation(gemm: Part, before: &[(Step, Part)]) -> Option<(Kind, Vec<&(Step, Part)>)> {
     if gemm != Part::NarrowGemm {
-        let own = of(&|part| part == Part::Widens);
+        let own = before.iter().filter(|(_, part)| *part == Part::Widens);
+        let own: Vec<&(Step, Part)> = own.collect();
         return (!own.is_empty()).then_some((Kind::Widening, own));
     }
     let starts = |part: Part| matches!(part, Part::Quantizes | Part::Step { is_first: true, .. });
     let first = before.iter().position(|(_, part)| starts(*part))?;
     let own = before.get(first..)?;
-    let quantizes = |part: Part| {
-        matches!(
-            part,
-            Part::Quantizes
-                | Part::Step {
-                    is_narrow: true,
-                    ..
-                }
-        )
-    };
-    let has_quantized = own.iter().any(|(_, part)| quantizes(*part));
-    has_quantized.then(|| (Kind::Quantizing, own.iter().map(|(step, _)| step).collect()))
+    let has_quantized = own.iter().any(|(_, part)| is_written(*part));
+    has_quantized.then(|| (Kind::Quantizing, own.iter().collect()))
+}
+
+/// Whether it writes a quantized operand.
+fn is_written(part: Part) -> bool {
+    matches!(
+        part,
+        Part::Quantizes
+            | Part::Step {
+                is_narrow: true,
+                ..
+            }
+    )
 }
 
 impl Prepared {
-    fn new(input: &Input, kind: Kind, mut all: Vec<(usize, OfGemm)>) -> Prepared {
+    fn new(input: &Input, kind: Kind, is_longer: bool, mut all: Vec<(usize, OfGemm)>) -> Prepared {
         all.arrange_by_key(|(at, gemm)| (std::cmp::Reverse(gemm.ns), *at));
         let of_16_bits = all.iter().map(|(at, gemm)| {
             let times = times_in_16_bits(input, *at);
@@ -241,6 +257,8 @@ impl Prepared {
         let preparation = all.iter().flat_map(|(_, gemm)| &gemm.preparation);
         Prepared {
             kind,
+            is_longer,
+            writes_ns: sum(all.iter().map(|(_, gemm)| gemm.writes_ns)),
             gemm_ns: sum(all.iter().map(|(_, gemm)| gemm.ns)),
             preparation_ns: sum(all.iter().map(|(_, gemm)| gemm.preparation_ns())),
             n_kernels: all.iter().map(|(_, gemm)| gemm.n_kernels).sum(),
@@ -266,6 +284,25 @@ impl Prepared {
         };
         self.preparation_ns.saturating_sub(more_ns).max(0)
     }
+
+    /// Whether operands of GEMMs that are worth quantizing are quantized step by step.
+    fn is_in_steps(&self) -> bool {
+        let are_many = self.n_kernels >= self.n_gemms.saturating_mul(LEAST_STEPS);
+        self.kind == Kind::Quantizing && are_many && !self.is_wasted()
+    }
+
+    /// Whether quantizing takes longer than the GEMMs, and than 16 bits would cost.
+    fn is_wasted(&self) -> bool {
+        self.kind == Kind::Quantizing && self.is_longer && self.saved_ns() > 0
+    }
+
+    /// What the advice removes: all of it, or all but the kernels that write the narrow operands.
+    fn removed_ns(&self) -> i64 {
+        match self.is_in_steps() {
+            true => self.preparation_ns.saturating_sub(self.writes_ns),
+            false => self.saved_ns(),
+        }
+    }
 }
 
 /// How many times as long a GEMM takes in 16 bits: by the rates of the matrix units or by the bytes, whichever is more.
@@ -288,7 +325,7 @@ impl Subject for Prepared {
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let (input, observed) = (group.input, group.first());
-        let impact = Impact::at_most(observed.saved_ns());
+        let impact = Impact::at_most(observed.removed_ns());
         let middle = |ns: i64| {
             let share = impact.mid_ns as f64 / observed.preparation_ns.max(1) as f64;
             (ns as f64 * share).round() as i64
@@ -330,6 +367,8 @@ impl Subject for Prepared {
             ("wide", wide.to_owned()),
             ("wide_time", format::time_ns(observed.wide_ns)),
             ("saved", format::time_ns(observed.saved_ns())),
+            ("writes", format::time_ns(observed.writes_ns)),
+            holds("longer", observed.is_longer),
             holds("compiled", observed.is_compiled(input)),
         ]
     }
@@ -338,9 +377,9 @@ impl Subject for Prepared {
 pub(super) const RULES: &[Rule<Prepared>] = &[
     Rule {
         key: "dequantized_weights",
-        when: "an operation that dequantizes runs directly before GEMMs, and takes longer than these",
+        when: "an operation that dequantizes runs directly before GEMMs, and takes more than a fifth of their time",
         applies: |_, observed| observed.kind == Kind::Widening,
-        title: "Dequantizing weights takes longer than their GEMMs",
+        title: "{longer?Dequantizing weights takes longer than their GEMMs|Weights dequantized in kernels of their own}",
         issue: "{kernels} dequantize operands of {gemms} directly before them (`{prepares}`): {preparation}, for GEMMs of {gemm_time} (the longest: {longest}).",
         model: "use GEMM kernels that dequantize weights as they read them (Marlin, `aten::_weight_int4pack_mm`), or dequantize once and keep the weights in {wide}, where memory suffices; more tokens per call spread the cost over more work.",
         kernel: "dequantize a tile of the weights on chip, inside of the GEMM: wide weights then never go through memory.",
@@ -352,13 +391,27 @@ pub(super) const RULES: &[Rule<Prepared>] = &[
     Rule {
         key: "quantized_operands",
         when: "quantizing the operands of GEMMs of 8 bits or fewer takes longer than these GEMMs, and than 16 bits would cost",
-        applies: |_, observed| observed.kind == Kind::Quantizing && observed.saved_ns() > 0,
+        applies: |_, observed| observed.is_wasted(),
         title: "Quantizing operands takes longer than their GEMMs",
         issue: "{kernels} quantize the operands of {gemms} directly before them: {preparation}, for GEMMs of {gemm_time} (the longest: {longest}), which would take about {wide_time} in {wide}.",
         model: "{compiled?let the compiler merge it with what precedes it (norm, activation), in one compiled region without a graph break between them, or use scales that are known ahead, so that no pass looks for the largest value|compile the module (`torch.compile`), so that scaling, clamping and casting are one kernel}; quantize weights that do not change once, not in each call; where neither is possible, keep these GEMMs in {wide}.",
         kernel: "scale and cast in the kernel that produces the operand (norm, activation), or in one kernel for each operand.",
         notes: &[
             "The estimate is what {wide} saves: {saved} at most, the time of quantizing less what the GEMMs would take longer at the rates of the GPU. One kernel for each operand may save more.",
+        ],
+        effect: Effect::FewerLaunches,
+        ..PREPARED
+    },
+    Rule {
+        key: "quantized_in_steps",
+        when: "three or more kernels for each GEMM of 8 bits or fewer quantize its operands step by step, in more than a fifth of its time",
+        applies: |_, observed| observed.is_in_steps(),
+        title: "Operands quantized step by step",
+        issue: "{kernels} quantize the operands of {gemms} directly before them: {preparation}, for GEMMs of {gemm_time} (the longest: {longest}).",
+        model: "{compiled?let the compiler merge it with what precedes it (norm, activation), in one compiled region without a graph break between them|compile the module (`torch.compile`), or use a quantizing operator of the engine or library, so that finding the largest value, scaling, clamping and casting are one kernel}; scales that are known ahead need no pass for the largest value.",
+        kernel: "read the wide operand once, and write the narrow one in the same kernel.",
+        notes: &[
+            "The estimate leaves the kernels that write the narrow operands ({writes}): one kernel can do all steps in about their time.",
         ],
         effect: Effect::FewerLaunches,
         ..PREPARED

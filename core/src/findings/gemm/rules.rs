@@ -2,7 +2,11 @@
 
 use super::advice::{
     alignment, fewer_bytes, fill_units, in_cache, less_work, more_tiles, odd_dimensions, padded,
-    tile_sentences, tiles_on_units, weights_in, wider,
+    sizes, subject, tile_sentences, tiles_on_units, weights_in, wider,
+};
+use super::conditions::{
+    accumulates_slowly, copies_summand, in_16_bits, is_gemv, is_of_split, is_outer, is_skinny,
+    of_full_units, shares_matrix,
 };
 use super::{Observed, is_tiny};
 use crate::assess::waterfall::Cause;
@@ -13,10 +17,7 @@ use crate::findings::narrower::{
 };
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
-use crate::names::HelperKind;
 use crate::names::gemm::packed_bits;
-use crate::profile::gemm::GemmSizes;
-use crate::profile::measured::MeasuredOperations;
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;
@@ -48,11 +49,58 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..Rule::CALLS_DIFFER
     },
     Rule {
+        key: "slow_norm_inside",
+        class: "slow norm inside",
+        when: "its operator runs a norm before it, at a low % of the memory bandwidth and in a tenth of its time or more",
+        applies: |_, observed| observed.norm.is_some(),
+        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
+        title: "Slow norms inside of GEMM operators",
+        issue: "{subject} takes {time}{at}; the norm that it runs first takes {norm} of it, at {reached} of the memory bandwidth.",
+        model: "try another norm before this layer, apart from it or from another library: check its type, its hidden size and the version of the library.",
+        kernel: "the norm should come near the memory bandwidth: compare it with other implementations for these sizes.",
+        notes: &[
+            "The time of the norm is compared with what reading and writing its input once takes.",
+        ],
+        words: |group| {
+            let norms = || group.observed.iter().filter_map(|observed| observed.norm);
+            let first = group.first().norm.map(|norm| norm.percent);
+            let first = first.map_or(String::new(), format::percent);
+            let ns = sum(norms().map(|norm| norm.ns));
+            vec![("norm", format::time_ns(ns)), ("reached", first)]
+        },
+        saves: Saves::Each(|_, observed| {
+            let norm = observed.norm?;
+            Some(Impact::of_efficiency(norm.ns, norm.percent))
+        }),
+        has_reproducer: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "gemm_per_expert",
         when: "a loop over the experts of an MoE layer launches it for one of them, at a low % of roofline",
         applies: |_, observed| observed.is_of_expert && observed.is_low,
         gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         ..PER_EXPERT
+    },
+    Rule {
+        key: "shared_matrix",
+        class: "batched by one matrix",
+        when: "all entries of a batch are multiplied by the same matrix, and each has few rows",
+        applies: |input, observed| {
+            let is_slow = observed.is_low || observed.cause == Some(Cause::TilePadding);
+            is_slow && shares_matrix(input, observed)
+        },
+        title: "Batched GEMM by one matrix",
+        issue: "{subject} multiplies each entry of its batch by the same matrix, whose batch stride is zero: {time}{at}.",
+        model: "multiply once, with the batch folded into the rows of the other operand (`reshape` to two dimensions, then `mm` or `linear`, in place of `expand` and `bmm`): its tiles are then full, and the matrix is read once.",
+        kernel: "nothing to tune in this kernel: one GEMM with all rows does the same.",
+        saves: Saves::Each(|_, observed| match observed.cause {
+            Some(Cause::TilePadding) => {
+                impact_of_steps(observed.waterfall.as_ref()?, &[Cause::TilePadding])
+            }
+            _ => impact_of_gap(observed.row),
+        }),
+        ..Rule::BASE
     },
     Rule {
         key: "tiny_batched",
@@ -325,7 +373,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         applies: |_, observed| observed.is_quantized,
         title: "Quantized GEMMs at a low % of roofline",
         issue: "{subject} is quantized: {time}{at}.",
-        model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; weight quantization is the right choice for a memory-bound GEMM|{weight_only?weights of fewer bits only save reading, which is not what takes the time with this many rows: dequantize them once and use a 16-bit GEMM{narrower}|check that quantization pays at this size: its scheme and its scales cost time of their own}}.",
+        model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; weight quantization is the right choice for a memory-bound GEMM|{weight_only?weights of fewer bits only save reading, which is not what takes the time with this many rows: dequantize them once and use a 16-bit GEMM{narrower}|{slow_accum?let it accumulate faster where the accuracy allows it (`use_fast_accum=True`); |}compare granularities of scales and libraries for these sizes: one scale for each tensor is applied once, scales of rows or blocks inside of the GEMM; in {wide} these GEMMs would take {wide_time} at roofline}}.",
         kernel: "tune the quantized kernel for these sizes with the reproducer.",
         words: |group| {
             let first = group.first();
@@ -333,10 +381,14 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             let narrower = narrower_types(group.input, &group.rows);
             let narrower =
                 narrower.map(|types| format!(", or quantize activations, too ({types})"));
+            let (wide, wide_ns) = in_16_bits(group).unwrap_or(("16 bits", 0));
             vec![
                 holds("memory_bound", first.row.bound == Some(Bound::Memory)),
                 holds("weight_only", packed_bits(name).is_some()),
                 ("narrower", narrower.unwrap_or_default()),
+                holds("slow_accum", accumulates_slowly(group)),
+                ("wide", wide.to_owned()),
+                ("wide_time", format::time_ns(wide_ns)),
             ]
         },
         ..Rule::BASE
@@ -403,23 +455,6 @@ const SMALL: Rule<Observed> = Rule {
     ..Rule::SMALL_KERNELS
 };
 
-/// Whether the kernels beside the one that multiplies are mostly the reductions of a split along K.
-fn is_of_split(input: &Input, observed: &Observed) -> bool {
-    let measured = MeasuredOperations::of(input.profile);
-    let measured = measured.get(input.profile, observed.row.operation);
-    let longest = measured.and_then(|measured| measured.helpers.first());
-    longest.is_some_and(|helper| helper.kind == HelperKind::SplitSum)
-}
-
-/// Whether what runs beside a GEMM that adds to a tensor mostly copies that tensor.
-fn copies_summand(input: &Input, observed: &Observed) -> bool {
-    let measured = MeasuredOperations::of(input.profile);
-    let measured = measured.get(input.profile, observed.row.operation);
-    let longest = measured.and_then(|measured| measured.helpers.first());
-    let adds = observed.operation.short_name(input.profile).contains("add");
-    adds && longest.is_some_and(|helper| helper.kind == HelperKind::Copy)
-}
-
 const HELPERS: Rule<Observed> = Rule {
     key: "helper_kernels",
     class: "helper kernels",
@@ -452,85 +487,4 @@ pub(super) fn is_odd(input: &Input, observed: &Observed) -> bool {
         .iter()
         .filter(|rule| rule.is_pattern && rule.key != QUANTIZED);
     named.any(|rule| (rule.applies)(input, observed))
-}
-
-/// What giving all compute units a workgroup saves: the steps that model it, whatever limits the operation. If there
-/// are none, because it is clearly memory-bound, up to the share of the units without a workgroup.
-fn of_full_units(observed: &Observed) -> Option<Impact> {
-    let steps = impact_of_steps(
-        observed.waterfall.as_ref()?,
-        &[Cause::TilePadding, Cause::WaveQuantization],
-    );
-    steps.or_else(|| {
-        let (workgroups, units) = observed.few_workgroups()?;
-        let idle = 1.0 - workgroups as f64 / f64::from(units);
-        let most_ns = (observed.row.time_ns as f64 * idle) as i64;
-        Some(Impact::at_most(
-            impact_of_gap(observed.row)?.within(most_ns).high_ns,
-        ))
-    })
-}
-
-fn is_gemv(observed: &Observed) -> bool {
-    observed
-        .sizes
-        .is_some_and(|sizes| sizes.m.min(sizes.n) == 1)
-}
-
-fn is_outer(observed: &Observed) -> bool {
-    !is_gemv(observed) && observed.sizes.is_some_and(|sizes| sizes.k == 1)
-}
-
-fn is_skinny(input: &Input, observed: &Observed) -> bool {
-    let thresholds = &input.options.thresholds;
-    let is_it = |sizes: GemmSizes| {
-        let GemmSizes { m, n, .. } = sizes;
-        let is_long = m.max(n) as f64 >= thresholds.gemm_skinny_ratio * m.min(n) as f64;
-        is_long && !is_tiny(sizes, thresholds)
-    };
-    !is_gemv(observed) && !is_outer(observed) && observed.sizes.is_some_and(is_it)
-}
-
-/// "`aten::bmm` (37 632 of 8×64×8)" for the longest row, and how many more.
-fn subject(group: &Group<Observed<'static>>) -> String {
-    let first = group.first();
-    let name = first.operation.short_name(group.input.profile);
-    let name = format::middle_ellipsis(name, 60);
-    let sizes = first.sizes.map(GemmSizes::text);
-    let sizes = match sizes.unwrap_or_else(|| shapes(group.input, first.operation)) {
-        none if none.is_empty() => none,
-        sizes => format!(" ({sizes})"),
-    };
-    match group.observed.len() - 1 {
-        0 => format!("`{name}`{sizes}"),
-        n => format!("`{name}`{sizes}, with {n} more like it,"),
-    }
-}
-
-fn sizes(group: &Group<Observed<'static>>) -> Table {
-    const MAX_ROWS: usize = 10;
-    let size = |observed: &Observed, of: fn(GemmSizes) -> u64| {
-        observed
-            .sizes
-            .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
-    };
-    let tile = |observed: &Observed| {
-        let tile = observed.kernels.tile;
-        tile.map_or(Value::Empty, |(first, second)| {
-            Value::Text(format!("{first}×{second}"))
-        })
-    };
-    #[rustfmt::skip]
-    let columns: &[CellColumn<&Observed>] = &[
-        ("batch", "Batch", &|observed| size(observed, |sizes| sizes.batch)),
-        ("m", "M", &|observed| size(observed, |sizes| sizes.m)),
-        ("n", "N", &|observed| size(observed, |sizes| sizes.n)),
-        ("k", "K", &|observed| size(observed, |sizes| sizes.k)),
-        ("calls", "Calls", &|observed| Value::Count(observed.row.n_calls)),
-        ("time", "Time", &|observed| Value::Ns(observed.row.time_ns)),
-        ("efficiency", "% roofline", &|observed| Value::percent(observed.row.efficiency_percent)),
-        ("tile", "Output tile", &|observed| tile(observed)),
-    ];
-    let longest = group.observed.iter().copied().take(MAX_ROWS);
-    Table::of("products", "Sizes", longest, columns)
 }

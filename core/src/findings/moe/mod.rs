@@ -4,6 +4,7 @@
 //! each token goes to the same number of experts; if experts are spread over several GPUs, they are the share for
 //! evenly distributed choices, as are the bytes of weights in any case.
 
+mod halves;
 mod padding;
 mod roles;
 mod rules;
@@ -13,6 +14,8 @@ mod tests;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::MoeRole;
+
+use halves::SlowerHalf;
 
 pub(super) use roles::role;
 
@@ -26,6 +29,9 @@ struct Observed<'a> {
     is_slow: bool,
     /// Bytes per nanosecond of the other expert GEMM, if both are memory-bound and it is much faster.
     sibling: Option<f64>,
+    /// For both GEMMs in one operation: the one that is far slower, if at the rate of the other it would no longer be
+    /// slow.
+    slower_half: Option<SlowerHalf>,
     /// Nearly all that it reads is expert weights: the data between both GEMMs is negligible.
     reads_weights: bool,
     /// Whether an operator launched it. For kernels in graphs, the operator that could be replaced is unknown.
@@ -51,6 +57,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         has_expert_gemms,
         is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         sibling: sibling(input, rows, row),
+        slower_half: slower_half(input, row, &gate),
         reads_weights: reads_weights(input, row),
         is_of_operator: !input.operation(row.operation).is_kernel(),
     });
@@ -118,6 +125,19 @@ fn sibling(input: &Input, rows: &[Row], row: &Row) -> Option<f64> {
     let rates = gemms.filter_map(|other| Some(bytes_and_rate(input, other)?.1));
     let fastest = rates.fold(0.0, f64::max);
     (fastest > rate * FAR_AHEAD).then_some(fastest)
+}
+
+/// The slower one of two GEMMs of one operation, if it alone makes the operation slow.
+fn slower_half(input: &Input, row: &Row, gate: &Gate) -> Option<SlowerHalf> {
+    let operation = input.operation(row.operation);
+    let is_fused = role(input.profile, operation) == MoeRole::Fused && !row.is_anomaly;
+    let half = SlowerHalf::of(input, operation).filter(|_| is_fused)?;
+    let left_ns = row.time_ns.saturating_sub(half.beyond_ns()).max(1);
+    let then = |percent: f64| percent * row.time_ns as f64 / left_ns as f64;
+    let is_enough = row
+        .efficiency_percent
+        .is_none_or(|percent| then(percent) >= gate.efficiency_percent);
+    is_enough.then_some(half)
 }
 
 /// What a row saves at the rate of its sibling.

@@ -43,6 +43,38 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..Rule::BASE
     },
     Rule {
+        key: "slower_expert_gemm",
+        when: "one of the two GEMMs of a fused MoE operation does its work far slower than the other",
+        applies: |_, observed| observed.slower_half.is_some(),
+        gate: |group| group.is_large(|lines| lines.moe_gate_ms),
+        title: "One expert GEMM far slower than the other",
+        issue: "{figures}. Its {slower} takes {slower_time}, {times} times as long for its share of the work as {other}, which takes {other_time}.",
+        model: "let the engine tune or select a kernel for each of the two GEMMs at these token counts.",
+        kernel: "compare tile, split of K and layout of the weights with those of the faster GEMM, with the reproducer.",
+        notes: &[
+            "Both GEMMs multiply the same tokens by weights of the same experts, so their weights tell the share of the work that each has; the estimate is the time of the slower one beyond the rate of the other.",
+            EVENLY,
+        ],
+        words: |group| {
+            let Some(half) = group.first().slower_half else {
+                return Vec::new();
+            };
+            let other = match half.role {
+                MoeRole::Gemm1 => MoeRole::Gemm2,
+                _ => MoeRole::Gemm1,
+            };
+            vec![
+                ("slower", half.role.label().to_owned()),
+                ("other", other.label().to_owned()),
+                ("slower_time", format::time_ns(half.ns)),
+                ("other_time", format::time_ns(half.other_ns)),
+                ("times", format::times_as_fast(half.times)),
+            ]
+        },
+        saves: Saves::AtMost(|_, observed| Some(observed.slower_half?.beyond_ns())),
+        ..Rule::BASE
+    },
+    Rule {
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own, and what lies between them is a good part of what they move, or is not known",
         applies: |_, observed| {

@@ -82,6 +82,39 @@ fn one_expert_gemm_is_held_to_the_rate_of_the_other() {
     assert_eq!(patterns(&both(1200, 600)), ["expert_weights_gap"]);
 }
 
+/// 8 192 tokens with 6 of 64 experts: 2·8 192·6·2 048·2 816 operations up and half of that down take 801 and 400 µs at
+/// 708 TFLOPS.
+#[test]
+fn the_slower_gemm_of_a_fused_operation_is_named() {
+    let args = "8192x2048, 64x2816x2048, 64x2048x1408, 8192x6:float, 8192x6:int";
+    let both = |up_us: u32, down_us: u32| {
+        let kernels = [
+            ("fused_moe_kernel", up_us),
+            ("void vllm::act_and_mul_kernel<c10::BFloat16>", 20),
+            ("fused_moe_kernel", down_us),
+        ];
+        let calls = Calls::new().kernels("vllm::outplace_fused_experts", args, &kernels);
+        calls.outcome("moe")
+    };
+    // For half of the work the second takes 3 000 µs, where 650 would do.
+    let outcome = both(1300, 3000);
+    let finding = only(&outcome, "slower_expert_gemm");
+    assert_contains(
+        &finding.issue,
+        &["Its GEMM2 (down) takes 3.00 ms, 4.62 times as long"],
+    );
+    let saved_us = finding.impact.unwrap().high_ns / 1000;
+    assert_eq!(saved_us, 2350);
+    let outcome = both(6000, 650);
+    let finding = only(&outcome, "slower_expert_gemm");
+    assert_contains(&finding.issue, &["Its GEMM1 (gate-up) takes 6.00 ms"]);
+    // Both at 61 % of roofline, and both at 15 %.
+    assert_eq!(patterns(&both(1300, 650)), [""; 0]);
+    assert_eq!(patterns(&both(5300, 2650)), ["compute_bound_gap"]);
+    // One is slower, but the other is slow as well.
+    assert_eq!(patterns(&both(5300, 5300)), ["compute_bound_gap"]);
+}
+
 /// Up and down projections of experts with 4 096 × 14 336, in a model with another inner size.
 #[test]
 fn weights_padded_beyond_the_model_are_reported() {

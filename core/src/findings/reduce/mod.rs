@@ -5,10 +5,13 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use super::assessment::Band;
 use super::compute::impact_of_gap;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
+use crate::perf::share_of_radix_sort;
+use crate::profile::operations::Operation;
 use crate::profile::reduction::Axis;
 
 struct Observed<'a> {
@@ -16,9 +19,18 @@ struct Observed<'a> {
     name: &'a str,
     kind: ReductionKind,
     axis: Option<Axis>,
+    /// What is usual for a sort of its keys.
+    usual_sort: Option<Band>,
 }
 
 impl Observed<'_> {
+    /// Whether it sorts, and about as fast as a radix sort does.
+    fn sorts_as_usual(&self) -> bool {
+        let usual = self.usual_sort.zip(self.row.efficiency_percent);
+        self.kind == ReductionKind::Sorting
+            && usual.is_some_and(|(Band(low, _), percent)| percent >= low)
+    }
+
     /// What it saves at the usual efficiency, or at roofline if that is unknown.
     fn impact(&self) -> Option<Impact> {
         let row = self.row;
@@ -28,6 +40,14 @@ impl Observed<'_> {
             _ => impact_of_gap(row),
         }
     }
+}
+
+/// The usual efficiency of a sort: its passes at 50 to 70 % of the memory bandwidth, as for other reductions.
+fn usual_sort(input: &Input, operation: &Operation) -> Option<Band> {
+    let tensors = operation.tensors(input.profile);
+    let share = share_of_radix_sort(tensors.first()?.dtype)?;
+    let Band(low, high) = rules::USUAL;
+    Some(Band(low * share, high * share))
 }
 
 pub(super) const DOCS: Docs =
@@ -42,6 +62,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             name,
             kind: ReductionKind::of(name),
             axis: Axis::of(input.profile, operation),
+            usual_sort: usual_sort(input, operation),
         }
     });
     let observed: Vec<Observed> = observed.collect();

@@ -23,6 +23,14 @@ pub(super) const USUAL: Band = Band(50.0, 70.0);
 /// Added for operations that read their values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
 
+const SORTING: Rule<Observed> = Rule {
+    key: "sorting",
+    title: "Sorting",
+    issue: "{figures}; sorting reads its keys several times.",
+    model: "where a full order is not needed, ask for the largest k (`topk`), sort once and keep the result, or use a fused sampling operation.",
+    ..Rule::BASE
+};
+
 pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "strided_reduction",
@@ -83,16 +91,28 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "sorting",
+        when: "it sorts about as fast as a radix sort does",
+        applies: |_, observed| observed.sorts_as_usual(),
+        kernel: "nothing to gain in a kernel: it is about as fast as sorts are.",
+        notes: &[
+            "Sorting reads and writes keys and indices once for each eight bits of a key: with that, it is near the memory bandwidth. What a model saves that sorts less is unknown.",
+        ],
+        saves: Saves::Nothing,
+        effect: Effect::FirstStep,
+        ..SORTING
+    },
+    Rule {
         when: "it sorts",
         applies: |_, observed| observed.kind == ReductionKind::Sorting,
-        title: "Sorting",
-        issue: "{figures}; sorting reads its keys several times.",
-        model: "where a full order is not needed, ask for the largest k (`topk`), sort once and keep the result, or use a fused sampling operation.",
-        kernel: "compare it with other sorts for these sizes.",
+        kernel: "compare it with other sorts for these sizes: a radix sort reads and writes keys and indices once for each eight bits of a key.",
         notes: &[PASSES],
-        saves: Saves::Heuristic,
-        ..Rule::BASE
+        saves: Saves::Each(|_, observed| {
+            let usual = observed
+                .usual_sort
+                .map(|band| Impact::of_usual(observed.row, band));
+            usual.unwrap_or_else(|| observed.impact())
+        }),
+        ..SORTING
     },
     Rule {
         key: "selection",

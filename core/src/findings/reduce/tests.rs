@@ -65,7 +65,6 @@ fn what_takes_several_passes_is_worth_a_rule_of_thumb() {
     let selection = Calls::new().call("aten::topk", &args, "gatherTopK", 1000);
     let outcomes = [
         ("selection", selection.outcome("reduce")),
-        ("sorting", reduced("aten::sort", ROWS, "1", 1000)),
         ("compaction", reduced("aten::nonzero", ROWS, "", 1000)),
     ];
     for (pattern, outcome) in outcomes {
@@ -75,8 +74,29 @@ fn what_takes_several_passes_is_worth_a_rule_of_thumb() {
         assert_eq!(impact.mid_ns, 300_000, "{pattern}");
         assert_eq!(finding.savings, [(0, 300_000)], "{pattern}");
         // Selecting is not sorting, and is not advised to select.
-        assert_eq!(finding.model.contains("`topk`"), pattern == "sorting");
+        assert!(!finding.model.contains("`topk`"));
     }
+}
+
+/// 64 million FP32 keys with indices: 1.02 GB are 193 µs, a sixth of what four passes move. At 50 to 70 % of the
+/// bandwidth a radix sort takes 2.4 to 1.7 ms.
+#[test]
+fn a_sort_is_compared_with_a_radix_sort() {
+    let slow = reduced("aten::sort", ROWS, "1", 10_000);
+    let finding = only(&slow, "sorting");
+    let impact = finding.impact.unwrap();
+    assert_eq!(impact.estimate, Estimate::Usual);
+    assert!(
+        (7_500_000..7_700_000).contains(&impact.low_ns),
+        "{impact:?}"
+    );
+    assert!(
+        (8_200_000..8_400_000).contains(&impact.high_ns),
+        "{impact:?}"
+    );
+    assert!(finding.model.contains("`topk`"));
+    let usual = reduced("aten::sort", ROWS, "1", 2_000);
+    assert_eq!(only(&usual, "sorting").impact, None);
 }
 
 /// Advice about sums applies to sums only.

@@ -14,6 +14,7 @@ struct Observed<'a> {
     row: &'a Row,
     kind: LoopKind,
     ops: Vec<&'a str>,
+    is_attention: bool,
     is_short: bool,
     /// Whether other short kernels run in GPU graphs.
     are_others_replayed: bool,
@@ -37,6 +38,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 row,
                 kind: LoopKind::of(name),
                 ops: fused_ops(name),
+                is_attention: name.contains("flex_") || name.contains("attention"),
                 is_short: is_launch_scale(input, row),
                 are_others_replayed,
             }

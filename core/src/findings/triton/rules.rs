@@ -43,15 +43,25 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "template_gap",
         when: "it is a GEMM or convolution generated from a template",
-        applies: |_, observed| {
-            let is_attention = observed.ops.iter().any(|op| op.contains("attention"));
-            observed.kind == LoopKind::Template && !is_attention
-        },
+        applies: |_, observed| observed.kind == LoopKind::Template && !observed.is_attention,
         by: |observed| observed.row.gap_bucket(),
         title: "Generated GEMMs at a low % of roofline",
         issue: "{figures}.",
         model: "let `torch.compile` compare more tiles, and the kernels of the library, for these sizes (`mode=\"max-autotune\"`, `torch._inductor.config.max_autotune_gemm_backends = \"ATEN,TRITON\"`).",
         kernel: "compare tile sizes, stages and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` adds a benchmark to each generated kernel's file.",
+        notes: &[NOT_SHOWN],
+        is_pattern: false,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "template_gap",
+        when: "it is attention generated from a template",
+        applies: |_, observed| observed.kind == LoopKind::Template,
+        by: |observed| observed.row.gap_bucket(),
+        title: "Generated attention at a low % of roofline",
+        issue: "{figures}.",
+        model: "let `torch.compile` compare block sizes (`mode=\"max-autotune\"`, or `kernel_options` of `flex_attention`); where scores need no change and no mask but a causal one, compare it with `scaled_dot_product_attention`.",
+        kernel: "compare block sizes, stages and the number of warps for these sizes, with the reproducer.",
         notes: &[NOT_SHOWN],
         is_pattern: false,
         ..Rule::BASE

@@ -16,7 +16,7 @@ use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
 use crate::names::gemm::is_factorization;
 use crate::names::{Library, library_of};
-use crate::perf::Unit;
+use crate::perf::{Unit, of_all_blocks};
 use crate::profile::operations::Operation;
 use crate::trace::Category;
 
@@ -168,6 +168,15 @@ pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
     (work.flops > 0.0 && rate.is_none()).then_some(spec.precision)
 }
 
+/// The % of roofline of attention with a compiled mask if that kept all blocks, which is the most that it can reach.
+fn percent_of_all_blocks(input: &Input, row: &Row) -> Option<f64> {
+    let arguments = input.operation(row.operation).arguments(input.profile)?;
+    let work = of_all_blocks(&arguments)?.work;
+    let roofline = roofline(&work, input.gpu()?, input.options.basis)?;
+    let all_ns = roofline.time_us * 1e3 * row.n_calls as f64;
+    (row.time_ns > 0).then(|| all_ns / row.time_ns as f64 * 100.0)
+}
+
 /// What an operation saves at the roofline of the other 16-bit type.
 fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
     let (precision, _) = matrix_rate_16_bit(input)?;
@@ -179,7 +188,11 @@ fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
 
 /// Whether the operator or its longest kernel belongs to a library or a serving engine, or is fused.
 fn is_of_library(input: &Input, operation: &Operation) -> bool {
-    const WORDS: &[&str] = &["fused", "flash", "efficient"];
+    // Sparse matrices are left to libraries. The last ones are scans of linear attention.
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "fused", "flash", "efficient", "sparse", "Chunk", "chunk_", "delta_rule", "wkv", "WKV",
+    ];
     const ENGINES: &[&str] = &["_C", "_moe_C", "sgl_kernel::", "trtllm::", "vllm::"];
     let strings = &input.profile.trace.strings;
     let name = strings.get(operation.key.name);

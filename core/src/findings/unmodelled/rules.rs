@@ -1,9 +1,12 @@
 //! The rules for operations without a model.
 
-use super::{Observed, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
+use super::{
+    Observed, is_launched_by_operator, is_of_library, is_replayed, percent_of_all_blocks,
+    saved_in_other_type,
+};
 use crate::base::format;
 use crate::findings::compute::few_workgroups;
-use crate::findings::finding::Effect;
+use crate::findings::finding::{Effect, Impact};
 use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words, either};
 use crate::hardware::Precision;
@@ -127,6 +130,36 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..EXCHANGEABLE
     },
     Rule {
+        key: "masked_attention",
+        when: "it is generated attention with a block mask, below half of the roofline even if its mask kept all blocks",
+        applies: |input, observed| {
+            percent_of_all_blocks(input, observed.row)
+                .is_some_and(|percent| percent < SURELY_SLOW_PERCENT)
+        },
+        title: "Generated attention at a low % of roofline",
+        issue: MASKED,
+        model: "let `torch.compile` compare block sizes (`mode=\"max-autotune\"`, or `kernel_options` of `flex_attention`); where the mask is causal alone, compare it with `scaled_dot_product_attention`.",
+        notes: &[
+            "The estimate takes the time of all blocks at the roofline as the least; where the mask skips blocks, less is needed.",
+        ],
+        words: of_all,
+        saves: Saves::Each(|input, observed| {
+            let percent = percent_of_all_blocks(input, observed.row)?;
+            Some(Impact::of_efficiency(observed.row.time_ns, percent))
+        }),
+        effect: Effect::KernelTime,
+        is_pattern: true,
+        ..NO_MODEL
+    },
+    Rule {
+        when: "it is generated attention with a block mask, whose values tell how many blocks are computed",
+        applies: |input, observed| percent_of_all_blocks(input, observed.row).is_some(),
+        issue: MASKED,
+        model: "note the share of blocks that the mask skips (`BlockMask.sparsity()`) along with the trace: a custom perf model for it makes its efficiency known.",
+        words: of_all,
+        ..NO_MODEL
+    },
+    Rule {
         when: "it is a kernel that a compiler generated",
         applies: |input, observed| observed.all_named(input, |name| name.starts_with("triton_")),
         model: "it does the work of several operators already; a custom perf model makes its efficiency known.",
@@ -159,7 +192,23 @@ pub(super) const RULES: &[Rule<Observed>] = &[
 
 const INDICES: &str =
     "{name} {take} {time} in {calls}; the profiler does not record the shapes of its indices.";
+const MASKED: &str =
+    "{name} {take} {time} in {calls}; how many blocks its mask keeps is not recorded{all}.";
 const UNCOUNTED: &str = "{name} {take} {time} in {calls}; {why}.";
+
+/// Below this, attention is slow whatever its mask skips.
+const SURELY_SLOW_PERCENT: f64 = 50.0;
+
+/// What the efficiency would be with all blocks, if that is possible.
+fn of_all(group: &Group<Observed<'static>>) -> Words {
+    let percent = percent_of_all_blocks(group.input, group.first().row);
+    let percent = percent.filter(|percent| *percent <= 100.0);
+    let all = percent.map(|percent| {
+        let percent = format::percent(percent);
+        format!("; with all of them it would be at {percent} of roofline")
+    });
+    vec![("all", all.unwrap_or_default())]
+}
 
 /// Finding out FLOPs and bytes saves nothing by itself.
 const NO_MODEL: Rule<Observed> = Rule {

@@ -58,8 +58,10 @@ pub(super) const LIBRARIES: &[Row] = &[
 
     ours(quant::bnb_dequantize_4bit, "bitsandbytes::dequantize_4bit"),
     ours(quant::bnb_dequantize_blockwise, "bitsandbytes::dequantize_blockwise"),
+    ours(quant::bnb_dequantize_sums, "bitsandbytes::int8_mm_dequant"),
     ours(quant::bnb_quantize, "
-        bitsandbytes::int8_vectorwise_quant bitsandbytes::quantize_4bit bitsandbytes::quantize_blockwise"),
+        bitsandbytes::int8_vectorwise_quant bitsandbytes::quantize_4bit bitsandbytes::quantize_blockwise
+        fbgemm::quantize_fp8_per_row fbgemm::quantize_fp8_per_tensor"),
     reference(UnaryElementwise, quant::mxfp4_dual, "
         primus::quantize_mxfp4_dual primus_turbo::quantize_mxfp4_dual
         primus_turbo_cpp_extension::quantize_mxfp4_dual"),
@@ -96,7 +98,9 @@ pub(super) const LIBRARIES: &[Row] = &[
 
     ours(serving_gemm::te_linear, "_LayerNormLinear _Linear"),
     ours(serving_gemm::four_bit_rows, "bitsandbytes::gemv_4bit").product(sizes::of_four_bits),
-    ours(serving_gemm::rows, "bitsandbytes::int8_scaled_mm").product(sizes::of_rows),
+    ours(serving_gemm::rows, "
+        bitsandbytes::int8_scaled_mm fbgemm::f8f8bf16 fbgemm::f8f8bf16_blockwise
+        fbgemm::f8f8bf16_rowwise fbgemm::f8f8bf16_tensorwise fbgemm::i8i8bf16").product(sizes::of_rows),
 
     ours(shard::chunk_cat, "fsdp::chunk_cat"),
 

@@ -167,12 +167,15 @@ pub(super) const SERVING: &[Row] = &[
     reference(Gemm, |call| scaled_gemm::a16w16(call, 1), "vllm::rocm_unquantized_gemm"),
 
     ours(serving_gemm::weight_only, "
-        _C::awq_gemm _C::awq_marlin_gemm _C::gptq_gemm _C::gptq_marlin_gemm _C::marlin_gemm
+        _C::allspark_w8a16_gemm _C::awq_gemm _C::awq_marlin_gemm _C::gptq_gemm _C::gptq_marlin_gemm
+        _C::gptq_marlin_24_gemm _C::machete_mm _C::marlin_gemm torchao::marlin_24_gemm
         sgl_kernel::gptq_gemm sgl_kernel::gptq_marlin_gemm").product(sizes::of_packed),
     ours(serving_gemm::fp4_out_first, "_C::cutlass_scaled_fp4_mm sgl_kernel::cutlass_scaled_fp4_mm"),
     ours(serving_gemm::out_first, "_C::cutlass_scaled_mm _C::cutlass_scaled_mm_azp").product(sizes::of_out),
     ours(serving_gemm::plain_out_first, "
         _C::router_gemm_bf16_fp32 sgl_kernel::dsv3_fused_a_gemm sgl_kernel::dsv3_router_gemm"),
+    ours(serving_gemm::lora_expand, "vllm::lora_expand"),
+    ours(serving_gemm::lora_shrink, "vllm::lora_shrink"),
     ours(serving_gemm::batches, "sgl_kernel::bmm_fp8").product(sizes::of_two),
     ours(serving_gemm::columns, "
         sgl_kernel::fp8_blockwise_scaled_mm sgl_kernel::fp8_scaled_mm sgl_kernel::int8_scaled_mm").product(sizes::of_two),

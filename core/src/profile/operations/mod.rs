@@ -271,6 +271,7 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
             ..modelled.work
         },
         their_flops: their_flops.map(|theirs| theirs / n),
+        their_bytes: None,
         ..modelled
     })
 }

@@ -11,6 +11,7 @@ mod role;
 mod search;
 
 use super::Profile;
+use super::tree::CallTree;
 use crate::base::labels::labelled;
 use crate::perf::FusedAttention;
 use crate::trace::{Category, EventId};
@@ -60,10 +61,29 @@ pub(crate) fn find(roles: &[CallRole], lane: &[usize], is_backward: bool) -> Vec
 
 /// Whether the framework's own attention operator is around a call.
 pub(crate) fn is_in_sdpa(profile: &Profile, call: EventId) -> bool {
-    let (trace, tree) = (&profile.trace, &profile.tree);
-    let is_sdpa = |event| trace.name(event).contains("scaled_dot_product");
+    is_within(profile, &profile.tree, call, |category, name| {
+        category == Category::CpuOp && name.contains("scaled_dot_product")
+    })
+}
+
+/// Whether flexible attention is around a call. Compiled, it is one generated kernel.
+pub(crate) fn is_in_flex(profile: &Profile, call: EventId) -> bool {
+    is_within(profile, profile.full_tree(), call, |_, name| {
+        name.contains("flex_attention")
+    })
+}
+
+/// Whether an operator or a function around a call is of a kind, by category and name.
+fn is_within(
+    profile: &Profile,
+    tree: &CallTree,
+    call: EventId,
+    is: impl Fn(Category, &str) -> bool,
+) -> bool {
+    let trace = &profile.trace;
     let around = tree.node_of(call).map(|node| tree.ancestors(node));
     around.into_iter().flatten().any(|above| {
-        tree.category(trace, above) == Category::CpuOp && tree.event(above).is_some_and(is_sdpa)
+        let event = tree.event(above);
+        event.is_some_and(|event| is(tree.category(trace, above), trace.name(event)))
     })
 }

@@ -77,6 +77,18 @@ pub(super) fn of_gpu(
     headline
 }
 
+/// States how much of the busy time trial kernels of tuning take, if it is much: the kind of work that takes most of
+/// it is said without them.
+pub(super) fn of_trials(percent: Option<f64>, thresholds: &Thresholds) -> String {
+    let least = thresholds.headline_exposed_percent;
+    percent
+        .filter(|percent| *percent >= least)
+        .map_or(String::new(), |percent| {
+            let share = format::percent(percent);
+            format!(" Autotuning trials take {share} of the busy time.")
+        })
+}
+
 /// Causes, by key, of time that counts as idle although the GPU runs something or may run something.
 #[rustfmt::skip]
 const NOT_IDLE: [(IdleCause, &str); 2] = [

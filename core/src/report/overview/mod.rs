@@ -146,11 +146,12 @@ impl Overview {
                 let mut headline = headline::of_gpu(
                     whole,
                     gpus,
-                    &times.families,
+                    &times.without_trials,
                     unfused.as_ref(),
                     serving.as_ref(),
                     thresholds,
                 );
+                headline += &headline::of_trials(times.trials_percent, thresholds);
                 headline += &headline::not_idle(whole, analyses);
                 headline
             }

@@ -11,6 +11,7 @@ use crate::base::sort::Arrange;
 use crate::names::{Certainty, Family, family_of_op, op_category};
 use crate::profile::Profile;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
+use crate::profile::tuning::Tuning;
 use crate::report::labels::Labels;
 use crate::trace::StringId;
 
@@ -61,6 +62,10 @@ pub struct WorkTime {
 /// The three tables.
 pub(super) struct Times {
     pub(super) families: Vec<FamilyTime>,
+    /// The same without trial kernels of tuning, which belong to no kind of the model's work.
+    pub(super) without_trials: Vec<FamilyTime>,
+    /// The share of trial kernels.
+    pub(super) trials_percent: Option<f64>,
     pub(super) by_kernel_name_percent: Option<f64>,
     pub(super) operations: Vec<WorkTime>,
     pub(super) kernels: Vec<WorkTime>,
@@ -74,6 +79,8 @@ type PerFamily = [i64; Family::ALL.len()];
 /// Sums over all GPU activity that counts, independent of the choices.
 struct Sums {
     families: Vec<(Family, i64)>,
+    without_trials: Vec<(Family, i64)>,
+    trials_ns: i64,
     by_kernel_name_ns: i64,
     by_operation: Table<(StringId, bool), PerFamily>,
     /// By name, in order of appearance.
@@ -83,7 +90,10 @@ struct Sums {
 impl Sums {
     fn new(profile: &Profile) -> Sums {
         let labels = Labels::new(profile);
+        let tuning = Tuning::of(profile);
         let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
+        let mut spans_without_trials = spans.clone();
+        let mut trials: Vec<Interval> = Vec::new();
         let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
         let mut by_kernel: Table<StringId, usize> = Table::default();
         let mut kernels: Vec<(StringId, u64, PerFamily)> = Vec::new();
@@ -99,6 +109,13 @@ impl Sums {
             }
             let dur_ns = work.span.length();
             spans[family as usize].push(work.span);
+            match tuning.tuner(profile, id) {
+                Some(_) => trials.push(work.span),
+                None if !tuning.is_empty() => {
+                    spans_without_trials[family as usize].push(work.span);
+                }
+                None => {}
+            }
             if let Some(op) = profile.ops.op_of(id).and_then(|op| profile.ops.get(op)) {
                 let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
                 add(per_family, family, dur_ns);
@@ -110,14 +127,14 @@ impl Sums {
             kernels[row].1 += 1;
             add(&mut kernels[row].2, family, dur_ns);
         }
-        let families = Family::ALL.into_iter().zip(spans);
-        let mut families: Vec<(Family, i64)> = families
-            .filter(|(_, spans)| !spans.is_empty())
-            .map(|(family, spans)| (family, busy(spans)))
-            .collect();
-        families.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let families = longest_first(spans);
         Sums {
+            without_trials: match trials.is_empty() {
+                true => families.clone(),
+                false => longest_first(spans_without_trials),
+            },
             families,
+            trials_ns: busy(trials),
             by_kernel_name_ns: busy(by_kernel_name),
             by_operation,
             kernels,
@@ -125,10 +142,23 @@ impl Sums {
     }
 }
 
+/// The busy time of each family that occurs.
+fn longest_first(spans: [Vec<Interval>; Family::ALL.len()]) -> Vec<(Family, i64)> {
+    let families = Family::ALL.into_iter().zip(spans);
+    let mut families: Vec<(Family, i64)> = families
+        .filter(|(_, spans)| !spans.is_empty())
+        .map(|(family, spans)| (family, busy(spans)))
+        .collect();
+    families.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    families
+}
+
 pub(super) fn on_gpu(profile: &Profile, whole: &GpuTimeline, thresholds: &Thresholds) -> Times {
     let sums = profile.once(|| Sums::new(profile));
     Times {
         families: family_times(sums.families.iter().copied(), whole.busy_ns),
+        without_trials: family_times(sums.without_trials.iter().copied(), whole.busy_ns),
+        trials_percent: percent_of(sums.trials_ns, whole.busy_ns).filter(|_| sums.trials_ns > 0),
         by_kernel_name_percent: percent_of(sums.by_kernel_name_ns, whole.busy_ns),
         operations: operations_on_gpu(profile, &sums.by_operation, whole.busy_ns, thresholds),
         kernels: top_kernels(profile, &sums.kernels, whole.busy_ns, thresholds),
@@ -210,6 +240,8 @@ pub(super) fn on_host(profile: &Profile) -> Times {
     let mut families = family_times(families.filter(|(_, ns)| *ns > 0), all_ns);
     families.arrange_by_key(|family| std::cmp::Reverse(family.ns));
     Times {
+        without_trials: Vec::new(),
+        trials_percent: None,
         families,
         by_kernel_name_percent: None,
         operations,

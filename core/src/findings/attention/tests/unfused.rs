@@ -150,6 +150,25 @@ fn a_backward_pass_in_parts_is_found() {
     assert_eq!(calls.outcome("sdpa_fwd").status, Status::NoData);
 }
 
+/// Called without `torch.compile`, flexible attention is a series of operations.
+#[test]
+fn flexible_attention_is_advised_to_be_compiled() {
+    let calls = [
+        ("aten::bmm", "8x256x64, 8x64x256", 100),
+        ("aten::_softmax", "2x4x256x256, _:Scalar*2", 100),
+        ("aten::bmm", "8x256x256, 8x256x64", 100),
+    ];
+    let function = "torch/nn/attention/flex_attention.py(1240): flex_attention";
+    let around = Calls::new().with(|timetable| timetable.frame(function, 0..200));
+    let outcome = parts(around, &calls, true).outcome("sdpa_fwd");
+    assert_contains(
+        &unfused(&outcome).model,
+        &["`torch.compile(flex_attention)`"],
+    );
+    let outcome = parts(Calls::new(), &calls, true).outcome("sdpa_fwd");
+    assert_contains_none(&unfused(&outcome).model, &["flex_attention"]);
+}
+
 #[test]
 fn the_framework_s_own_unfused_path_is_told_apart() {
     let calls = [

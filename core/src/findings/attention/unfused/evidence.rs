@@ -10,7 +10,7 @@ use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
 use crate::profile::origin::Origin;
-use crate::profile::unfused_attention::{UnfusedPart, is_in_sdpa};
+use crate::profile::unfused_attention::{UnfusedPart, is_in_flex, is_in_sdpa};
 
 impl Subject for Unfused {
     type Of<'a> = Unfused;
@@ -54,7 +54,11 @@ impl Subject for Unfused {
         let (input, first) = (group.input, group.first());
         let softmax = first.softmax.row(input);
         let is_called = softmax.is_some_and(|row| is_in_sdpa(input.profile, row.event));
+        let is_flexible = softmax.is_some_and(|row| is_in_flex(input.profile, row.event));
         let advice = match (first.is_backward, is_called) {
+            _ if is_flexible => {
+                "`flex_attention` runs uncompiled, operation by operation: call `torch.compile(flex_attention)`, which makes one kernel of it that skips the blocks its mask leaves out"
+            }
             (true, _) => {
                 "fuse the forward pass (`torch.nn.functional.scaled_dot_product_attention`): its backward pass is then one fused kernel, too"
             }

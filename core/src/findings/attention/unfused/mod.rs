@@ -2,6 +2,7 @@
 
 mod evidence;
 
+use super::band::has_few_keys;
 use crate::base::map::{Map, Set};
 use crate::findings::assessment::Band;
 use crate::findings::order::{Order, Placed, time_ns};
@@ -163,8 +164,10 @@ fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool)
     let roofline = roofline(&work, input.gpu()?, input.options.basis)?;
     let length = sizes.n_q.min(sizes.n_kv) as f64;
     let is_decode = sizes.n_q as f64 <= thresholds.sdpa_decode_queries && sizes.n_kv > sizes.n_q;
+    let (queries, keys) = (sizes.n_q as f64, sizes.n_kv as f64);
     let band = match is_decode {
         true => Band(thresholds.gate_efficiency_percent, DECODE_HIGH_PERCENT),
+        false if has_few_keys(queries, keys, roofline.bound, thresholds) => Band::OF_FEW_KEYS,
         false => Band::of_length(length),
     };
     Some(Fused {

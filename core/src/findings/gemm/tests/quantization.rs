@@ -66,6 +66,21 @@ fn quantizing_that_costs_more_than_it_saves() {
     assert_eq!(figures(&fp8_layers(apart), key), None);
 }
 
+/// Quantizing pays, but takes six kernels where one would do: all but the two casts of 30 µs can go.
+#[test]
+fn quantizing_step_by_step() {
+    let key = "quantized_in_steps";
+    let steps = fp8_layers(|calls| quantized(calls, 30));
+    assert_eq!(figures(&steps, key), Some((450, 600)));
+    let finding = steps.findings.iter().find(|one| one.pattern == key);
+    assert_contains(&finding.unwrap().issue, &["24 kernels quantize", "720 µs"]);
+    // One kernel does it, or a small part of the time goes to it.
+    let fused = |calls: Calls| calls.call("_C::dynamic_scaled_fp8_quant", "", "quant_kernel", 60);
+    assert_eq!(figures(&fp8_layers(fused), key), None);
+    let little = fp8_layers(|calls| quantized(calls, 6));
+    assert_eq!(figures(&little, key), None);
+}
+
 #[test]
 fn dequantizing_that_takes_longer_than_the_gemms() {
     let key = "dequantized_weights";
@@ -81,6 +96,9 @@ fn dequantizing_that_takes_longer_than_the_gemms() {
     };
     let few = "64x4096, 4096x4096";
     assert_eq!(layers(few, 20, "aten::copy_"), Some((360, 480)));
+    // Less than the GEMMs, yet a good part of the time.
+    let more = "512x4096, 4096x4096";
+    assert_eq!(layers(more, 100, "aten::copy_"), Some((360, 480)));
     // Enough rows, or for something else.
     assert_eq!(layers("8192x4096, 4096x4096", 500, "aten::copy_"), None);
     assert_eq!(layers(few, 20, "aten::gelu"), None);
