@@ -36,6 +36,12 @@ const RUNTIME_CALLS: &[(&[&str], RuntimeCall)] = &[
     (&["Free"], Free),
     (&["HostUnregister"], Free),
     (&["Malloc"], Allocation),
+    // Segments that grow.
+    (&["MemCreate"], Allocation),
+    (&["MemMap"], Allocation),
+    (&["MemSetAccess"], Allocation),
+    (&["MemUnmap"], Free),
+    (&["MemRelease"], Free),
     (&["MemAlloc"], Allocation),
     (&["HostAlloc"], Allocation),
     (&["HostRegister"], Allocation),
@@ -144,6 +150,8 @@ mod tests {
             ("cudaHostAlloc", Allocation),
             ("cudaFreeAsync", Other),
             ("hipMalloc", Allocation),
+            ("cuMemCreate", Allocation),
+            ("cuMemUnmap", Free),
             ("hipModuleLoadData", Startup),
             ("hipGetDevicePropertiesR0600", Other),
         ];
