@@ -13,11 +13,12 @@ mod network;
 mod ranks;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use super::Job;
 use super::analysis::Analysis;
 use super::cards::JobCard;
-use super::cause::Cause;
+use super::cause::{Cause, Why};
 use super::files::Excluded;
 use super::replay::Gain;
 use super::unfinished::{self, Stuck};
@@ -54,6 +55,8 @@ pub(super) struct Context<'a> {
     late_together: Option<Combined<'a>>,
     /// and because they have more work.
     more_together: Option<Combined<'a>>,
+    /// Ranks that share a sequence and have more work the later their part of it is.
+    of_sequence: Vec<usize>,
     slow_hosts: Vec<SlowHost>,
     /// Collectives that never end.
     stuck: Vec<Stuck>,
@@ -94,6 +97,22 @@ const RULES: &[Rule] = &[
     Rule {
         key: "uneven_work",
         find: combined::more_card,
+    },
+    Rule {
+        key: "uneven_sequence",
+        find: together::uneven_sequence,
+    },
+    Rule {
+        key: "all_late",
+        find: together::late,
+    },
+    Rule {
+        key: "slow_steps",
+        find: together::slow_steps,
+    },
+    Rule {
+        key: "reduced_in_each_micro_batch",
+        find: together::reduced_often,
     },
     Rule {
         key: "slow_copies",
@@ -175,6 +194,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec
         slow_together: None,
         late_together: None,
         more_together: None,
+        of_sequence: together::of_sequence(job, analysis),
         slow_hosts: Vec::new(),
         stuck: unfinished::find(job),
     };
@@ -222,6 +242,9 @@ impl Context<'_> {
 
     /// Whether a card about several ranks, or about their host, covers a cause.
     fn has_joint_card(&self, cause: &Cause) -> bool {
+        if self.is_of_sequence(cause) {
+            return true;
+        }
         let together = [
             &self.slow_together,
             &self.late_together,
@@ -230,6 +253,11 @@ impl Context<'_> {
         together
             .iter()
             .any(|of| of.as_ref().is_some_and(|of| of.has(cause)))
+    }
+
+    /// Whether a rank has more work because of its part of a sequence.
+    fn is_of_sequence(&self, cause: &Cause) -> bool {
+        matches!(cause.why, Why::MoreWork { .. }) && self.of_sequence.contains(&cause.rank)
     }
 
     fn number(&self, at: usize) -> u32 {
