@@ -2,6 +2,7 @@
 //! calls that take far longer than others of the same operation. Their rows belong to the analyses of their kinds; the
 //! remedy is the same for all.
 
+use super::attention;
 use super::compute::cause_of;
 use super::run_time;
 use crate::assess::waterfall::Cause;
@@ -159,8 +160,13 @@ pub(super) fn calls_that_differ(input: &Input, outcome: &Outcome) -> Vec<Finding
             .flat_map(|finding| &finding.operations)
             .any(|at| *at == row.operation)
     };
-    let differ =
-        |row: &&Row| cause_of(input, row, None) == Some(Cause::Spread) && !has_finding(row);
+    let has_same_data = |row: &Row| {
+        let operation = input.operation(row.operation);
+        !attention::depends_on_context(input.profile, operation)
+    };
+    let differ = |row: &&Row| {
+        cause_of(input, row, None) == Some(Cause::Spread) && !has_finding(row) && has_same_data(row)
+    };
     let rows = outcome.rows.iter().filter(differ).collect();
     rule::find(input, &[CALLS_DIFFER], rows)
 }
@@ -271,6 +277,22 @@ mod tests {
             finding.issue_with_causes().contains("spread"),
             "{}",
             finding.issue_with_causes()
+        );
+    }
+
+    /// The calls of paged attention do not show how long the contexts are.
+    #[test]
+    fn calls_of_paged_attention_may_differ() {
+        let name = "vllm::unified_attention_with_output";
+        let add = |calls: Calls, us| calls.call(name, "256x16x128", "flash_fwd", us);
+        let calls = (0..16_u32).fold(Calls::new(), |calls, at| add(calls, 100 + 100 * at));
+        let outcome = calls.outcome("sdpa_fwd");
+        assert_eq!(outcome.rows.len(), 1);
+        let keys = outcome.findings.iter().map(|found| found.pattern);
+        assert!(
+            keys.collect::<Vec<_>>()
+                .iter()
+                .all(|key| *key != "calls_differ")
         );
     }
 

@@ -100,6 +100,13 @@ impl Part {
         of.map_or(0, |of| of.exposed_ns)
     }
 
+    /// Whether it reduces gradients of a micro-batch that is not the last of its step.
+    pub(crate) fn is_repeated(&self, job: &Job) -> bool {
+        let rank = job.ranks.get(self.rank);
+        let of = rank.and_then(|rank| rank.digest.collectives.get(self.at as usize));
+        of.is_some_and(|of| of.is_repeated)
+    }
+
     /// How much longer its own time is than that of its peers; never negative.
     pub(crate) fn excess_ns(&self) -> i64 {
         let both = self.own.zip(self.peers);
@@ -143,6 +150,14 @@ impl Flow {
     pub(crate) fn parts_of(&self, node: &Node) -> &[Part] {
         let end = node.first.saturating_add(node.n);
         self.parts.get(node.first..end).unwrap_or_default()
+    }
+
+    /// How long all ranks of a collective that waits for all of them launch late before it.
+    pub(crate) fn late_together_ns(&self, node: &Node) -> Option<i64> {
+        let parts = self.parts_of(node);
+        let late = parts.iter().map(|part| part.own.map(|own| own.late_ns));
+        let late = late.collect::<Option<Vec<i64>>>()?.into_iter().min();
+        late.filter(|_| node.waits_for_all && parts.len() > 1)
     }
 
     /// The indices of its parts.

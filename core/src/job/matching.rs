@@ -243,6 +243,19 @@ enum Transfer {
     Unknown,
 }
 
+/// The sender and the receiver of a transfer between two ranks, by number.
+pub(super) fn pair_of(
+    digest: &Digest,
+    of: &Collective,
+    own: u32,
+    group: &Group,
+) -> Option<(u32, u32)> {
+    match pair(digest, of, own, group) {
+        Transfer::Between(pair) => Some(pair),
+        Transfer::None | Transfer::Unknown => None,
+    }
+}
+
 fn pair(digest: &Digest, of: &Collective, own: u32, group: &Group) -> Transfer {
     let name = digest.text(of.name);
     let (sends, receives) = (name.contains("send"), name.contains("recv"));

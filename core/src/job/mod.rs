@@ -39,6 +39,7 @@ pub(crate) mod pipeline;
 pub(crate) mod replay;
 pub(crate) mod roles;
 pub(crate) mod same_work;
+pub(crate) mod sequence;
 pub mod sheets;
 pub mod strip;
 #[cfg(test)]

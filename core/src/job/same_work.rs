@@ -5,6 +5,7 @@
 
 mod extra;
 mod slow;
+mod speed;
 
 use serde::Serialize;
 
@@ -17,6 +18,7 @@ use crate::base::stats::medians_of_others;
 
 pub(crate) use extra::MoreWork;
 pub(crate) use slow::{SlowCategory, SlowWork};
+pub(crate) use speed::SlowSpeed;
 
 /// Ranks have the same work if it differs by no more than this share.
 const ALIKE: f64 = 0.1;
@@ -71,6 +73,9 @@ pub(crate) struct SameWork {
     pub(crate) slow: Vec<SlowWork>,
     /// Work that some ranks have and others lack, largest time first.
     pub(crate) more: Vec<MoreWork>,
+    /// Steps in which all ranks are slow, in order.
+    #[serde(skip)]
+    pub(crate) slow_steps: Vec<SlowSpeed>,
     #[serde(skip)]
     items: Vec<Item>,
     #[serde(skip)]
@@ -142,6 +147,7 @@ impl SameWork {
         items.arrange_by_key(|item| (item.key, item.rank, item.step));
         same.slow = slow::find(&items, &texts);
         same.more = extra::find(&items, &texts, layout, job.ranks.len());
+        same.slow_steps = speed::find(&items, job.steps.len(), job.ranks.len());
         (same.items, same.texts) = (items, texts);
         same
     }
@@ -318,6 +324,30 @@ mod tests {
         assert_eq!(row.mean_ns() as i64, 3 * MS);
         assert_eq!(row.peers_ns() as i64, 2 * MS);
         assert_eq!(same.more, []);
+    }
+
+    /// Five steps: in the given ones both ranks take 3 ms for each of ten calls instead of 2.
+    #[test]
+    fn steps_in_which_all_ranks_are_slow() {
+        let slow_steps = |slow: &[i64]| -> Vec<usize> {
+            let mut job = TestJob::new(2);
+            for step in 0..5_i64 {
+                job.step(step as u64, step * 100 * MS, (step + 1) * 100 * MS);
+                for rank in 0..2 {
+                    let ms = if slow.contains(&step) { 30 } else { 20 };
+                    job.work(rank, step as u32, &GEMM, 10, ms * MS);
+                }
+            }
+            let job = job.job();
+            let same = SameWork::new(&job, &Layout::new(&job));
+            assert!(same.slow_steps.iter().all(|of| of.factor() == 1.5));
+            same.slow_steps.iter().map(|of| of.step).collect()
+        };
+        assert_eq!(slow_steps(&[2, 3]), [2, 3]);
+        assert_eq!(slow_steps(&[2, 3, 4]), [2, 3, 4]);
+        assert_eq!(slow_steps(&[]), Vec::<usize>::new());
+        // A warm-up.
+        assert_eq!(slow_steps(&[0]), Vec::<usize>::new());
     }
 
     #[test]

@@ -243,6 +243,7 @@ impl TestJob {
             own: None,
             late_by: 0,
             exposed_ns: end_ns - start_ns,
+            is_repeated: false,
         });
     }
 

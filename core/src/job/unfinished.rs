@@ -1,5 +1,7 @@
 //! Collectives that never end, because a rank does not call them or calls another one.
 
+mod transfers;
+
 use super::Job;
 use super::digest::{Collective, Digest};
 use super::groups::{Group, ranks_of};
@@ -35,21 +37,56 @@ pub(crate) struct Stuck {
     pub(crate) absent: Vec<usize>,
     /// The ranks that call something else instead, with that.
     pub(crate) others: Vec<(usize, String)>,
+    /// Which part of a transfer between two ranks is missing.
+    pub(crate) missing: Option<Half>,
+    /// Further ranks that wait for ranks that wait.
+    pub(crate) behind: Vec<usize>,
     /// How long the first of them waits at least.
     pub(crate) waits_ns: i64,
+}
+
+/// A part of a transfer between two ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    Send,
+    Receive,
 }
 
 /// A call of one rank: the collective, and whether it never ended.
 type Call<'a> = (&'a Collective, bool);
 
-/// For each group the first collective that never ends, if a rank is known that does not take part in it.
+/// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is known
+/// that does not take part in it. Where that rank waits itself, only what it waits for is given.
 pub(super) fn find(job: &Job) -> Vec<Stuck> {
     let groups = job.groups.iter().enumerate();
-    let mut found: Vec<Stuck> = groups
-        .filter_map(|(at, group)| of_calls(job, at, group).or_else(|| of_kernels(job, at, group)))
-        .collect();
-    found.arrange_by_cached_key(|stuck| (std::cmp::Reverse(stuck.waits_ns), stuck.group));
-    found
+    let found = groups.flat_map(|(at, group)| {
+        let of_all = of_calls(job, at, group).or_else(|| of_kernels(job, at, group));
+        of_all
+            .into_iter()
+            .chain(transfers::find(job, at, group))
+            .collect::<Vec<Stuck>>()
+    });
+    let found: Vec<Stuck> = found.collect();
+    let is_waiting = |rank: usize| found.iter().any(|stuck| stuck.waiting.contains(&rank));
+    let (mut first, later): (Vec<Stuck>, Vec<Stuck>) = found.iter().cloned().partition(|stuck| {
+        let others = stuck.others.iter().map(|(rank, _)| *rank);
+        let mut blamed = stuck.absent.iter().copied().chain(others);
+        blamed.any(|rank| !is_waiting(rank))
+    });
+    if first.is_empty() {
+        first = later;
+    } else {
+        let behind = later.into_iter().flat_map(|stuck| stuck.waiting);
+        let mut behind: Vec<usize> = behind.collect();
+        behind.arrange();
+        behind.dedup();
+        behind.retain(|rank| first.iter().all(|stuck| !stuck.waiting.contains(rank)));
+        if let Some(stuck) = first.first_mut() {
+            stuck.behind = behind;
+        }
+    }
+    first.arrange_by_cached_key(|stuck| (std::cmp::Reverse(stuck.waits_ns), stuck.group));
+    first
 }
 
 /// From calls without kernels.
@@ -127,6 +164,8 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
         waiting: waiting().map(|(rank, ..)| *rank).collect(),
         absent,
         others,
+        missing: None,
+        behind: Vec::new(),
         waits_ns: first.span.length(),
         called,
     })
@@ -174,6 +213,8 @@ fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
         waiting: last.members.iter().map(|member| member.rank).collect(),
         absent,
         others: Vec::new(),
+        missing: None,
+        behind: Vec::new(),
         waits_ns,
     })
 }
@@ -187,15 +228,29 @@ fn is_unknown(job: &Job, rank: usize) -> bool {
 
 /// What a rank calls: "all-reduce of 4 B".
 fn label(digest: &Digest, of: &Collective) -> String {
-    let kind = digest.kind(of).label();
+    sized(digest, of, digest.kind(of).label())
+}
+
+/// The same with another noun: "receive of 33.6 MB".
+fn sized(digest: &Digest, of: &Collective, kind: &str) -> String {
     match message_bytes(digest, of).filter(|_| !is_uneven(digest, of)) {
         Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
         None => kind.to_owned(),
     }
 }
 
-/// The calls of a rank in a group, in order: those that ended first.
+/// The collectives that a rank calls in a group, in order: those that ended first.
 fn calls<'a>(job: &'a Job, rank: usize, group: &Group) -> Vec<Call<'a>> {
+    of_group(job, rank, group, |_, of| of.peer.is_none())
+}
+
+/// The calls of a rank in a group for which a condition holds, in order: those that ended first.
+fn of_group<'a>(
+    job: &'a Job,
+    rank: usize,
+    group: &Group,
+    is_asked: impl Fn(&Digest, &Collective) -> bool,
+) -> Vec<Call<'a>> {
     let Some(digest) = job.ranks.get(rank).map(|rank| &rank.digest) else {
         return Vec::new();
     };
@@ -206,7 +261,7 @@ fn calls<'a>(job: &'a Job, rank: usize, group: &Group) -> Vec<Call<'a>> {
     let is_group: Vec<bool> = is_group.collect();
     let is_own = |of: &&Collective| {
         let own = of.group.and_then(|at| is_group.get(at as usize));
-        own == Some(&true) && of.peer.is_none()
+        own == Some(&true) && is_asked(digest, of)
     };
     let ended = digest
         .collectives

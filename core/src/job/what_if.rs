@@ -3,6 +3,7 @@
 mod bound;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use serde::Serialize;
 
@@ -51,6 +52,14 @@ pub(crate) enum WhatIf {
     BalancedExperts,
     /// All stages of a pipeline have the same work.
     EvenStages,
+    /// All ranks that share a sequence have the same work.
+    EvenSequence,
+    /// No CPU launches late for as long as those of all ranks of a collective do.
+    AllInTime,
+    /// All ranks are as fast in all steps as in their faster ones.
+    EvenSpeed,
+    /// Gradients are reduced once in a step, not after each micro-batch.
+    ReducedOnce,
     /// No rank of a collective needs more own time than the median rank.
     NoWaiting,
 }
@@ -129,6 +138,10 @@ impl Estimator<'_> {
             }
             WhatIf::BalancedExperts => self.balance(plan),
             WhatIf::EvenStages => self.even_stages(plan),
+            WhatIf::EvenSequence => self.even_sequence(plan),
+            WhatIf::AllInTime => self.all_in_time(plan),
+            WhatIf::EvenSpeed => self.even_speed(plan),
+            WhatIf::ReducedOnce => self.reduced_once(plan),
             WhatIf::NoWaiting => self.no_waiting(plan),
         }
     }

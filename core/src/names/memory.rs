@@ -24,6 +24,8 @@ pub enum DriverCall {
     Allocate,
     /// Frees it, which waits for the GPU.
     Free,
+    /// Maps allocated memory into a growing segment, or unmaps it.
+    Map,
 }
 
 impl DriverCall {
@@ -34,10 +36,11 @@ impl DriverCall {
         if !is_runtime || name.contains("Host") || name.contains("Async") {
             return None;
         }
-        let is = |words: [&str; 2]| words.iter().any(|word| name.contains(word));
+        let is = |words: &[&str]| words.iter().any(|word| name.contains(word));
         match () {
-            () if is(["Malloc", "MemAlloc"]) => Some(DriverCall::Allocate),
-            () if is(["Free", "MemRelease"]) => Some(DriverCall::Free),
+            () if is(&["Malloc", "MemAlloc", "MemCreate"]) => Some(DriverCall::Allocate),
+            () if is(&["Free", "MemRelease"]) => Some(DriverCall::Free),
+            () if is(&["MemMap", "MemUnmap", "MemSetAccess"]) => Some(DriverCall::Map),
             () => None,
         }
     }
@@ -49,12 +52,16 @@ mod tests {
 
     #[test]
     fn calls_to_the_driver_by_name() {
-        use DriverCall::{Allocate, Free};
+        use DriverCall::{Allocate, Free, Map};
         let cases = [
             ("cudaMalloc", Some(Allocate)),
             ("hipExtMallocWithFlags", Some(Allocate)),
             ("cuMemAlloc_v2", Some(Allocate)),
             ("hipFree", Some(Free)),
+            ("cuMemCreate", Some(Allocate)),
+            ("hipMemSetAccess", Some(Map)),
+            ("cuMemUnmap", Some(Map)),
+            ("cuMemRelease", Some(Free)),
             ("cudaFreeHost", None),
             ("hipHostMalloc", None),
             ("cudaMallocAsync", None),

@@ -31,6 +31,16 @@ const SCATTERS: &[&str] = &[
     "scatter", "index_put", "index_add", "index_copy", "index_reduce", "indexfunc",
 ];
 
+/// Parts of names of kernels that run low-rank adapters (LoRA) beside the GEMMs of a model.
+const ADAPTERS: &[&str] = &[
+    "lora_shrink",
+    "lora_expand",
+    "bgmv",
+    "sgmv",
+    "lora_a_",
+    "lora_b_",
+];
+
 /// A kernel that does either.
 const EITHER: &str = "scatter_gather";
 
@@ -61,6 +71,11 @@ impl OtherKind {
             OtherKind::LookUp
         }
     }
+}
+
+/// Whether a kernel runs low-rank adapters beside the GEMMs of a model.
+pub(crate) fn is_adapter(kernel: &str) -> bool {
+    holds(kernel, ADAPTERS)
 }
 
 /// Whether a kernel sorts the indices of a lookup.

@@ -51,6 +51,11 @@ impl OptimizerStep {
         events.of_category(may_be).filter_map(step).collect()
     }
 
+    /// When it starts.
+    pub(crate) fn start_ns(&self) -> i64 {
+        self.at.span.start_ns
+    }
+
     /// Whether the first call of an operation is inside it.
     pub(crate) fn holds(&self, profile: &Profile, operation: &Operation) -> bool {
         let mut first = operation.first().into_iter();

@@ -18,6 +18,7 @@ use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Detail, Fact, Waterfall};
 use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
+use crate::names::Family;
 use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
@@ -42,6 +43,20 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
 
 /// Padding of the head dimension is not named as the class if it explains a smaller part of the gap.
 const LEAST_PADDING: f64 = 0.05;
+
+/// What computes an operation: decided by the operator, or by its longest kernels if that is not conclusive.
+fn kernel_of(profile: &Profile, operation: &Operation) -> AttentionKernel {
+    let kernels = operation.kernel_names(profile);
+    let mut names = std::iter::once(operation.short_name(profile)).chain(kernels);
+    let kernel = names.find_map(AttentionKernel::of_name);
+    kernel.unwrap_or(AttentionKernel::Other)
+}
+
+/// Whether the context of an operation, which its time depends on, is not among its arguments: calls that differ may
+/// have different ones.
+pub(super) fn depends_on_context(profile: &Profile, operation: &Operation) -> bool {
+    operation.family == Family::Attention && kernel_of(profile, operation) == AttentionKernel::Paged
+}
 
 struct Observed<'a> {
     row: &'a Row,
@@ -69,11 +84,7 @@ impl<'a> Observed<'a> {
         let thresholds = &input.options.thresholds;
         let operation = input.operation(row.operation);
         let kernels = operation.kernel_names(input.profile);
-        let kernel = [operation.short_name(input.profile)]
-            .iter()
-            .chain(&kernels)
-            .find_map(|name| AttentionKernel::of_name(name))
-            .unwrap_or(AttentionKernel::Other);
+        let kernel = kernel_of(input.profile, operation);
         let mut sizes = AttentionSizes::of(input.profile, operation);
         if let Some(sizes) = sizes.as_mut().filter(|_| kernel == AttentionKernel::Cache) {
             // A slot for each new token is not a list of sequence starts.
@@ -107,8 +118,10 @@ impl<'a> Observed<'a> {
         let waterfall = is_below
             .then(|| Waterfall::of(input, row.operation))
             .flatten();
+        let is_of_context =
+            |cause: &Cause| is_paged && matches!(cause, Cause::WarmUp | Cause::Spread);
         Observed {
-            cause: cause_of(input, row, waterfall.as_ref()),
+            cause: cause_of(input, row, waterfall.as_ref()).filter(|cause| !is_of_context(cause)),
             waterfall,
             row,
             operation,

@@ -1,5 +1,6 @@
 //! The code that keeps the GPU idle: one finding for each function that explains a significant part of the run.
 
+use super::other_threads;
 use super::step_code::StepCode;
 use super::tables::{code_table, longest_ends_with, longest_gaps};
 use crate::assess::idle::Idle;
@@ -313,6 +314,11 @@ impl Subject for ObservedCode<'static> {
         let mut longest = observed.longest();
         let longest = longest.next().filter(|gap| gap.waited_in.is_some());
         sentences.extend(longest.and_then(|gap| longest_ends_with(group.input, gap)));
+        let own_code = observed.row.activity.is_none() && !is_wait;
+        if let Some(gap) = observed.longest().next().filter(|_| own_code) {
+            let (profile, span) = (group.input.profile, gap.gap.span);
+            sentences.extend(other_threads::sentence(profile, span, observed.event()));
+        }
         if left_ns > 0 {
             let times = format::times_as_fast(total_ns as f64 / left_ns as f64);
             sentences.push(format!(

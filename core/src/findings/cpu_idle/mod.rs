@@ -9,6 +9,7 @@
 mod code;
 mod code_rules;
 mod observed;
+mod other_threads;
 mod patterns;
 mod reasoning;
 mod rules;

@@ -10,7 +10,7 @@ use crate::hardware::{GpuSpec, Links};
 use crate::perf::Unit;
 use crate::profile::Profile;
 use crate::profile::collectives::{
-    CollectiveSummary, StagedTime, Waits, collectives, linked_gpus, staged_time,
+    CollectiveSummary, RepeatedTime, StagedTime, Waits, collectives, linked_gpus, staged_time,
 };
 use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, OfOne, copies};
 use crate::profile::exposed::Spans;
@@ -147,7 +147,7 @@ impl Facts {
     }
 
     pub(crate) fn blocking(&self) -> Blocking {
-        let won_percent = self.percent(self.hideable.exposed_comm_ns);
+        let won_percent = self.percent(self.savable_comm_ns());
         Blocking {
             percent: self.percent(self.timeline.exposed_comm_ns),
             severity: self.comm_severity(won_percent),
@@ -160,6 +160,40 @@ impl Facts {
         let line = self.thresholds.comm_medium_percent;
         let waits = self.collectives.waits;
         waits.filter(|waits| self.percent(waits.mean_ns) > line)
+    }
+
+    /// Gradients that are reduced more often than the optimizer needs them, if that blocks computation for long.
+    pub(super) fn repeated(&self) -> Option<&RepeatedTime> {
+        let line = self.thresholds.gate_percent_of_total;
+        let repeated = self.collectives.repeated.as_ref();
+        repeated.filter(|of| self.percent(self.of_one_gpu(of.exposed_ns)) >= line)
+    }
+
+    /// The latency of short collectives in steps of a serving engine: each layer needs their results before it can go
+    /// on, so that it stays, however fast the transfer is.
+    pub(super) fn latency_ns(&self) -> i64 {
+        /// Longer ones are transfer or waiting.
+        const MOST_NS: i64 = 50_000;
+        if self.collectives.steps.is_none() || self.is_training {
+            return 0;
+        }
+        let groups = self.collectives.groups.iter();
+        let short =
+            groups.filter(|group| group.key.kind.waits_for_all() && group.median_ns <= MOST_NS);
+        let latency = short.map(|group| {
+            let least_ns = LATENCY_NS.saturating_mul(group.count as i64);
+            group.exposed_ns.min(least_ns)
+        });
+        self.of_one_gpu(sum(latency))
+    }
+
+    /// The exposed communication that overlap or faster messages could save: without latency that stays, and without
+    /// what is not needed.
+    pub(super) fn savable_comm_ns(&self) -> i64 {
+        let repeated = self.repeated();
+        let repeated_ns = repeated.map_or(0, |of| self.of_one_gpu(of.exposed_ns));
+        let others_ns = repeated_ns.saturating_add(self.latency_ns());
+        (self.hideable.exposed_comm_ns - others_ns).max(0)
     }
 
     pub(crate) fn overlap(&self) -> Overlap {
@@ -185,7 +219,8 @@ impl Facts {
     pub(crate) fn to_target_ns(&self) -> i64 {
         let rest = 1.0 - self.thresholds.overlap_target_percent / 100.0;
         let left_ns = (self.hideable.comm_ns as f64 * rest).round() as i64;
-        (self.hideable.exposed_comm_ns - left_ns).clamp(0, self.free_ns())
+        let hidden_ns = (self.hideable.exposed_comm_ns - left_ns).clamp(0, self.free_ns());
+        hidden_ns.min(self.savable_comm_ns())
     }
 
     /// Whether most communication overlaps with computation.
@@ -211,6 +246,10 @@ impl Facts {
         Severity::above(percent, severities)
     }
 }
+
+/// A collective over the links of a host takes about this long, however small its message: its ranks wait for each
+/// other's data twice, some microseconds each.
+pub(super) const LATENCY_NS: i64 = 5_000;
 
 /// From this mean size on, the bytes of a copy cost more than its launch.
 const LARGE_BYTES: u64 = 1_000_000;

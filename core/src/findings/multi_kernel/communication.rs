@@ -1,6 +1,6 @@
 //! What the data shows about communication, and what to do about it.
 
-use super::assess::Facts;
+use super::assess::{Facts, LATENCY_NS};
 use super::messages::{Reason, are_across_hosts};
 use super::waiting;
 use crate::base::format;
@@ -197,6 +197,16 @@ fn largest_kind(facts: &Facts) -> Option<String> {
     ))
 }
 
+/// That the latency of collectives stays.
+fn latency(facts: &Facts) -> Option<String> {
+    let latency_ns = Some(facts.latency_ns()).filter(|ns| *ns > 0)?;
+    Some(format!(
+        "{} of it are the latency of the collectives, about {} each: each layer needs their results before it goes on, so it is counted in no saving.",
+        format::time_ns(latency_ns),
+        format::time_ns(LATENCY_NS)
+    ))
+}
+
 pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
     let (timeline, high_ns) = (&facts.timeline, facts.hideable.exposed_comm_ns);
     let mut sentences: Vec<String> = out_of_reach(facts).into_iter().collect();
@@ -205,9 +215,16 @@ pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
             "With {} of it overlapped with computation {} are saved, with all of it {}.",
             format::percent(facts.thresholds.overlap_target_percent),
             format::time_ns(facts.to_target_ns()),
-            format::time_ns(high_ns)
+            format::time_ns(facts.savable_comm_ns())
         ));
     }
+    sentences.extend(latency(facts));
+    sentences.extend(facts.repeated().map(|repeated| {
+        format!(
+            "{} of it are reductions of gradients after micro-batches that are not the last of their step; their own finding covers them.",
+            format::time_ns(facts.of_one_gpu(repeated.exposed_ns))
+        )
+    }));
     sentences.extend(largest_kind(facts));
     let reason = Reason::of(facts).and_then(|reason| reason.sentence(facts));
     sentences.extend(reason.or_else(|| little_use(facts)));

@@ -6,7 +6,7 @@ use super::{communication, copies, tables};
 use crate::findings::Severity;
 use crate::findings::finding::Estimate;
 use crate::findings::prelude::*;
-use crate::profile::collectives::{StagedTime, Waits};
+use crate::profile::collectives::{RepeatedTime, StagedTime, Waits};
 use crate::profile::copies::Direction::{
     self, DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
 };
@@ -41,6 +41,8 @@ pub(super) enum About<'a> {
     Uneven,
     /// Copies into and out of the buffers of collectives.
     Staging,
+    /// Gradients are reduced after each micro-batch.
+    Repeated,
 }
 
 pub(super) fn issues<'a>(input: &Input, facts: &'a Facts) -> Vec<Issue<'a>> {
@@ -62,11 +64,13 @@ pub(super) fn issues<'a>(input: &Input, facts: &'a Facts) -> Vec<Issue<'a>> {
     let line = facts.thresholds.gate_percent_of_total;
     let staging = facts.staging.as_ref();
     let staging = staging.filter(|staging| facts.percent(staging.exposed_ns) >= line);
+    let repeated = facts.repeated();
     copies
         .map(|assessed| Issue::of_copies(input, facts, assessed))
         .chain(communication.map(|about| Issue::of_communication(facts, about)))
         .chain(uneven.map(|waits| Issue::of_uneven(input, facts, waits)))
         .chain(staging.map(|staging| Issue::of_staging(facts, staging)))
+        .chain(repeated.map(|repeated| Issue::of_repeated(facts, repeated)))
         .collect()
 }
 
@@ -131,12 +135,12 @@ impl<'a> Issue<'a> {
         // Poor overlap of cheap communication is at most one level above its cost.
         let together = of_overlap.min(blocking.severity.worse());
         let exposed_ns = facts.timeline.exposed_comm_ns;
-        let high_ns = facts.hideable.exposed_comm_ns;
+        let high_ns = facts.savable_comm_ns();
         let narrower = saved_by_16_bits(facts).filter(|_| {
             Reason::of(facts) == Some(Reason::Wide) && communication::is_mostly_transfer(facts)
         });
         let low_ns = narrower.map_or(0, |(low_ns, _)| low_ns.min(high_ns));
-        let low_ns = facts.to_target_ns().max(low_ns);
+        let low_ns = facts.to_target_ns().max(low_ns).min(high_ns);
         let longest = facts.collectives.longest.iter();
         let overlaps = overlap.percent.map(format::percent);
         let overlaps =
@@ -229,6 +233,32 @@ impl<'a> Issue<'a> {
                 ("share", format::percent(facts.percent(staging.copies_ns))),
                 ("of_all", format::percent(of_all)),
                 ("all", format::time_ns(all_ns)),
+            ],
+        }
+    }
+
+    fn of_repeated(facts: &'a Facts, repeated: &'a RepeatedTime) -> Issue<'a> {
+        let (time_ns, exposed_ns) = (
+            facts.of_one_gpu(repeated.time_ns),
+            facts.of_one_gpu(repeated.exposed_ns),
+        );
+        let severity = facts.comm_severity(facts.percent(exposed_ns));
+        Issue {
+            facts,
+            about: About::Repeated,
+            severity,
+            evidence: Evidence {
+                events: repeated.events.iter().copied().take(10).collect(),
+                impact: Some(Impact::at_most(exposed_ns)),
+                ..Evidence::new(severity.priority(), exposed_ns)
+            },
+            words: vec![
+                ("n", format::count(repeated.n_micro_batches as u64)),
+                ("collectives", format::counted(repeated.count, "collective")),
+                ("time", format::time_ns(time_ns)),
+                ("exposed", format::time_ns(exposed_ns)),
+                ("share", format::percent(facts.percent(exposed_ns))),
+                holds("sharded", repeated.are_sharded),
             ],
         }
     }

@@ -201,6 +201,21 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         ..Rule::BASE
     },
     Rule {
+        key: "reduced_in_each_micro_batch",
+        when: "gradients are reduced after each micro-batch of a step, and those of all but the last block computation",
+        applies: |_, issue| matches!(issue.about, About::Repeated),
+        title: "Gradients are reduced in each micro-batch",
+        issue: "Gradients are reduced after each of {n} micro-batches, although the optimizer needs only their sum: {collectives} after all but the last take {time}, {exposed} of it ({share} of the run) while nothing computes.",
+        model: "accumulate gradients on each rank, and reduce them after the last micro-batch of a step: run the others in {sharded?`no_sync()`, with `fully_shard` after `set_requires_gradient_sync(False)`, where memory suffices for gradients that are not sharded|`no_sync()` of `DistributedDataParallel`}.",
+        kernel: "nothing to gain in the collectives: these are not needed.",
+        notes: &[
+            "The estimate is the time in which nothing computes beside the collectives that are not needed.",
+        ],
+        saves: Saves::Evidence,
+        has_reproducer: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "staging_copies",
         when: "copies into and out of the buffers of collectives take a good part of the run",
         applies: |_, issue| matches!(issue.about, About::Staging),

@@ -63,7 +63,11 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
 
 /// Kernels by name: name, number, time; largest total time first.
 fn by_name(kernels: &[&Kernel]) -> Vec<(StringId, u64, i64)> {
-    let times = kernels.iter().map(|one| (one.name, one.ns));
+    tallied(kernels.iter().map(|one| (one.name, one.ns)))
+}
+
+/// The same for names with times.
+pub(super) fn tallied(times: impl Iterator<Item = (StringId, i64)>) -> Vec<(StringId, u64, i64)> {
     let add = |(n, all_ns): &mut (u64, i64), ns| {
         *n += 1;
         *all_ns = all_ns.saturating_add(ns);

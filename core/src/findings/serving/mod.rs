@@ -8,6 +8,7 @@
 //! The speed of single kernels belongs to the analyses of their kinds. This one covers causes that show in a step as a
 //! whole: too many and too short kernels, work repeated in each layer, and how the step is launched.
 
+mod adapters;
 mod chains;
 mod constant;
 mod floor;
@@ -54,6 +55,8 @@ enum Kind {
     EagerSteps,
     /// Decodes wait for the prefill in their step.
     DelayedByPrefill,
+    /// Low-rank adapters in kernels of their own.
+    Adapters,
     /// Padding requests.
     GraphPadding,
     /// Decoding in many graphs.
@@ -214,7 +217,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         chains: &found.chains,
     };
     facts(outcome, &source);
-    let find: [fn(&Source) -> Vec<Issue>; 13] = [
+    let find: [fn(&Source) -> Vec<Issue>; 14] = [
         memory::issues,
         memory::at_roofline,
         constant::issues,
@@ -223,6 +226,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         floor::one_element,
         preparation::issues,
         windows::issues,
+        adapters::issues,
         launches::padding,
         slow_steps::eager,
         slow_steps::delayed_by_prefill,

@@ -159,11 +159,24 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         ..STEP
     },
     Rule {
+        key: "adapters",
+        when: "low-rank adapters (LoRA) run in kernels of their own, for 1 % of the run or more",
+        applies: |_, issue| issue.kind == Kind::Adapters,
+        title: "LoRA adapters in {kernels}",
+        issue: "Low-rank adapters (LoRA) run beside the GEMMs of the model, in {kernels} of their own: {time}.",
+        model: "if all requests use the same adapter, merge it into the weights (`merge_and_unload()`); otherwise adapt fewer projections, and keep the limits of rank and number of adapters (`--max-lora-rank`, `--max-loras`) at what is served.",
+        kernel: "join the two GEMMs of an adapter, or those of projections with the same input, in one kernel: each is about as short as its launch.",
+        notes: &["The upper end is their whole time, which merging saves."],
+        saves: Saves::Evidence,
+        effect: Effect::FewerLaunches,
+        ..STEP
+    },
+    Rule {
         key: "prefill_holds_decodes",
         when: "steps that prefill beside decodes take more than ten times as long as steps that only decode",
         applies: |_, issue| issue.kind == Kind::DelayedByPrefill,
         title: "Decodes wait for prefill in their step: ×{times}",
-        issue: "{steps} with prefill beside decodes take up to {longest}, where a step that only decodes takes {decode}: {decodes} wait for a prefill{tokens}.",
+        issue: "{steps} with prefill beside decodes take up to {longest}, where a step that only decodes takes {decode}: {decodes} wait for a prefill{tokens}{enough?; from about {enough} on, its GEMMs are compute-bound|}.",
         model: "prefill in smaller chunks ({flag}), so that decodes wait for less in each step, or prefill on other GPUs.",
         kernel: "nothing to gain in a kernel.",
         notes: &[

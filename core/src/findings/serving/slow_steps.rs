@@ -5,6 +5,7 @@ use super::launches::replays_of;
 use super::{Issue, Kind, Source};
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
+use crate::hardware::Precision;
 use crate::names::batch::{Engine, Phase};
 use crate::profile::serving::ServingStep;
 
@@ -58,17 +59,36 @@ pub(super) fn eager(source: &Source) -> Vec<Issue> {
 pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
     /// Relative to a step that only decodes.
     const FAR: i64 = 10;
+    /// The same where the prefill is longer than its speed needs: chunks of a part of it would take as long in all.
+    const NOTABLE: i64 = 4;
+    /// The tokens that make GEMMs compute-bound, times this, are more than needed.
+    const MANY_TIMES: f64 = 4.0;
+    /// They must also delay decodes by this share of all steps: one long prefill among many steps hardly matters.
+    const LEAST_PERCENT: f64 = 10.0;
+    let enough = enough_tokens(source.input);
     let issues = || {
         let serving = source.serving?;
         let decode_ns = serving.step_time(Some(Phase::Decode))?.ns;
-        let far_ns = decode_ns.saturating_mul(FAR);
+        let far_ns = |tokens: Option<u64>| {
+            let is_more = |(tokens, enough): (u64, f64)| tokens as f64 >= MANY_TIMES * enough;
+            let times = match tokens.zip(enough).is_some_and(is_more) {
+                true => NOTABLE,
+                false => FAR,
+            };
+            decode_ns.saturating_mul(times)
+        };
         let mixed = serving.of(Some(Phase::Mixed));
         let long = mixed.filter_map(|step| {
             let (length, batch) = (step.length?, step.batch?);
             let decodes = batch.generation.requests.filter(|n| *n > 0)?;
-            (length.ns > far_ns).then_some((step, length.ns, decodes, batch.context.sq))
+            let tokens = batch.context.sq;
+            (length.ns > far_ns(tokens)).then_some((step, length.ns, decodes, tokens))
         });
         let long: Vec<_> = long.collect();
+        let delayed_ns = sum(long.iter().map(|(_, ns, ..)| ns - decode_ns));
+        let steps = serving.steps.iter().filter_map(|step| step.length);
+        let percent = percent_of(delayed_ns, sum(steps.map(|length| length.ns)));
+        percent.filter(|percent| *percent >= LEAST_PERCENT)?;
         let (_, longest_ns, decodes, tokens) = long.iter().max_by_key(|(_, ns, ..)| *ns)?;
         let tokens = tokens.map(|n| format!(" of {}", format::counted(n, "token")));
         let of_times = format::number(*longest_ns as f64 / decode_ns.max(1) as f64);
@@ -79,6 +99,12 @@ pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
             ("times", of_times),
             ("decodes", format::counted(*decodes, "decoding request")),
             ("tokens", tokens.unwrap_or_default()),
+            (
+                "enough",
+                enough.map_or(String::new(), |n| {
+                    format::counted(n.round() as u64, "token")
+                }),
+            ),
             (
                 "flag",
                 flag(
@@ -98,6 +124,13 @@ pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
         })
     };
     issues().into_iter().collect()
+}
+
+/// From about this many tokens on, GEMMs with weights of 16 bits are compute-bound: each token multiplies and adds once
+/// with each weight, which has two bytes.
+fn enough_tokens(input: &Input) -> Option<f64> {
+    let gpu = input.gpu()?;
+    gpu.ridge_flops_per_byte(Precision::Bf16, input.options.basis)
 }
 
 fn flag(source: &Source, of: fn(Engine) -> Option<&'static str>, other: &str) -> String {

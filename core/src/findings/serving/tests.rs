@@ -1,5 +1,8 @@
 //! Findings about steps and replays, each in a small trace.
 
+mod layers;
+mod slow_steps;
+
 use super::super::samples::assert_contains;
 use super::*;
 use crate::names::gemm::is_split_sum;
@@ -284,102 +287,6 @@ fn graphs_for_far_more_requests_cost_what_is_bound_by_arithmetic() {
     );
     // Nothing confirms these rows.
     assert_eq!(figures(&with_grids(132), "graph_padding"), None);
-}
-
-/// Three decode steps of 1 ms that replay a graph of 0.9 ms.
-fn three_replays() -> Timetable {
-    (0..3_u32).fold(Timetable::new(), |table, step| {
-        let at = f64::from(step) * 1_000.0;
-        let table = table.annotation(DECODE, at..at + 900.0);
-        let table = table.runtime("cudaGraphLaunch", step + 1, at + 10.0..at + 20.0);
-        table.kernel(step + 1, GEMM, at + 20.0..at + 920.0)
-    })
-}
-
-/// After steps with a graph, three steps of more requests that launch nine kernels each, one every 100 µs.
-#[test]
-fn decode_steps_without_a_graph_are_distinguished_from_those_with_one() {
-    const LARGER: &str =
-        "execute_40_context_0(sq0sk0sqsq0sqsk0)_generation_40(sq40sk4000sqsq40sqsk4000)";
-    let with = |us: f64| {
-        (3..6_u32).fold(three_replays(), |table, step| {
-            let at = f64::from(step) * 1_000.0;
-            let table = table.annotation(LARGER, at..at + 950.0);
-            (0..9_u32).fold(table, |table, nth| {
-                let at = at + f64::from(nth) * 100.0;
-                table.launched("gemm", at + 1.0..at + 5.0, at + 10.0..at + 10.0 + us)
-            })
-        })
-    };
-    let key = "eager_steps";
-    // Idle for 640 of 1 000 µs, 540 more than with a graph; the last one for 480 of 840 µs.
-    let eager = with(40.0);
-    assert_eq!(figures(&eager, key), Some((2_840, Some(1_460))));
-    assert_contains(
-        &issue(&eager, key),
-        &[
-            "3 decode steps of 40 requests",
-            "take 1.00 ms each",
-            "3 of 32 requests replay a graph",
-        ],
-    );
-    // Kernels long enough that the CPU launches in time.
-    assert_eq!(figures(&with(95.0), key), None);
-    assert_eq!(figures(&three_replays(), key), None);
-}
-
-#[test]
-fn decodes_that_wait_for_a_long_prefill() {
-    const MIXED: &str =
-        "execute_100_context_1(sq96sk96sqsq9216sqsk9216)_generation_4(sq4sk400sqsq4sqsk400)";
-    let with = |us: f64| {
-        let table = three_replays().annotation(MIXED, 3_000..3_900);
-        table.launched("gemm", 3_001..3_005, 3_020.0..3_020.0 + us)
-    };
-    let key = "prefill_holds_decodes";
-    let long = with(20_000.0);
-    assert_eq!(figures(&long, key), Some((20_000, None)));
-    let said = "4 decoding requests wait for a prefill of 96 tokens";
-    assert_contains(&issue(&long, key), &["takes 1.00 ms", said]);
-    assert_eq!(figures(&with(5_000.0), key), None);
-}
-
-/// Layers of attention, 10 µs with a window, 40 µs without; with a GEMM before each.
-#[test]
-fn sliding_and_full_layers_are_distinguished() {
-    const WINDOW: &str = "kernel_unified_attention_2d";
-    const FULL: &str = "kernel_unified_attention_3d";
-    let with = |layers: &[&'static str]| {
-        let kernels = layers.iter().flat_map(|attention| {
-            let us = if *attention == WINDOW { 10.0 } else { 40.0 };
-            [(GEMM, 50.0), (*attention, us)]
-        });
-        replay(DECODE, &kernels.collect::<Kernels>())
-    };
-    let key = "sliding_window_layers";
-    let second = with(&[WINDOW, FULL].repeat(4));
-    assert_eq!(figures(&second, key), Some((200, None)));
-    assert_contains(
-        &issue(&second, key),
-        &[
-            "Every second layer sees a sliding window, the first layer does",
-            "4 sliding layers take 40.0 µs",
-            "4 full layers 160 µs",
-        ],
-    );
-    let sixth = [WINDOW, WINDOW, WINDOW, FULL].repeat(2);
-    assert_contains(
-        &issue(&with(&sixth), key),
-        &["One layer of 4 sees the full context"],
-    );
-    // All of one kind, no repeating pattern, too few layers.
-    for other in [
-        vec![WINDOW; 8],
-        [vec![WINDOW; 3], vec![FULL; 5]].concat(),
-        vec![WINDOW, FULL, WINDOW, FULL],
-    ] {
-        assert_eq!(figures(&with(&other), key), None, "{other:?}");
-    }
 }
 
 /// Six graphs in a step, 10 µs apart, each with another kernel.

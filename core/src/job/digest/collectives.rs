@@ -9,7 +9,7 @@ use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::collectives::{described_by, ops_above};
+use crate::profile::collectives::{described_by, ops_above, repeated};
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::profile::timeline::GpuClass;
@@ -26,6 +26,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     let before = before(&spans);
     let activity = activity(profile, steps.begin_ns());
     let late = Late::new(profile);
+    let repeated = repeated(profile);
     let mut groups = Groups::default();
     let rows = all.iter().zip(&before).map(|((id, work), before)| {
         let step = steps.of(*id);
@@ -50,6 +51,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
                 own,
                 cause,
                 exposed_ns,
+                is_repeated: repeated.events.binary_search(&work.event).is_ok(),
             },
         )
     });
@@ -82,6 +84,7 @@ struct Place {
     own: Option<OwnTime>,
     cause: String,
     exposed_ns: i64,
+    is_repeated: bool,
 }
 
 fn row(
@@ -104,6 +107,7 @@ fn row(
         own: place.own,
         late_by: texts.id(&place.cause),
         exposed_ns: place.exposed_ns,
+        is_repeated: place.is_repeated,
         ..named.collective(groups, texts)
     }
 }
@@ -170,6 +174,7 @@ impl<'a> Named<'a> {
             own: None,
             late_by: 0,
             exposed_ns: 0,
+            is_repeated: false,
         }
     }
 

@@ -207,6 +207,9 @@ pub(crate) struct Collective {
     /// The part of its time during which nothing computes. Absent in version 1.
     #[serde(default)]
     pub(crate) exposed_ns: i64,
+    /// Whether it reduces gradients of a micro-batch that is not the last of its step.
+    #[serde(default)]
+    pub(crate) is_repeated: bool,
 }
 
 /// All calls in a step that share kernel, operator and shapes.

@@ -69,6 +69,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
             own,
             late_by: 0,
             exposed_ns: span.length() - activity.work_within(*span),
+            is_repeated: false,
         }
     });
     Found {

@@ -27,37 +27,63 @@ pub(super) fn find(
     let calls = events.of_category(|of| of == Category::CpuOp);
     let mut calls: Vec<EventId> = calls.filter(|op| events.name(*op) == name).collect();
     calls.arrange_by_key(|call| (events.ts_ns(*call), *call));
-    let group = |call: EventId| arg(trace, call, "Process Group Name");
     recorded.arrange();
-    let mut finished: Vec<Option<&str>> = Vec::new();
+    let mut finished: Vec<Lane> = Vec::new();
+    // Groups with transfers that are launched together with others: these never have a kernel of their own.
+    let mut coalescing: Vec<Option<&str>> = Vec::new();
     let mut open = Vec::new();
     for call in calls.into_iter().rev() {
+        let lane = Lane::of(profile, call);
+        let has_ended = finished.contains(&lane);
         match recorded.binary_search(&call).is_ok() {
-            true => finished.push(group(call)),
-            false if !finished.contains(&group(call)) && is_collective(profile, call) => {
-                open.push(call);
-            }
+            true if !has_ended => finished.push(lane),
+            true => {}
+            false if has_ended && lane.transfer.is_some() => coalescing.push(lane.group),
+            false if !has_ended && is_collective(profile, call) => open.push((lane, call)),
             false => {}
         }
     }
+    let may_be_open = |lane: &Lane| {
+        let is_launched_alone = || finished.contains(lane) && !coalescing.contains(&lane.group);
+        lane.transfer.is_none() || is_launched_alone()
+    };
+    open.retain(|(lane, _)| may_be_open(lane));
     open.reverse();
     let end_ns = match open.is_empty() {
         true => 0,
         false => ends_ns(profile, steps),
     };
-    let spans = open.into_iter().map(|call| {
+    let spans = open.into_iter().map(|(_, call)| {
         let start_ns = events.ts_ns(call);
         (call, Interval::new(start_ns, end_ns.max(start_ns)))
     });
     spans.collect()
 }
 
-/// Waiting for a collective and the edges of coalesced ones are recorded like one, but launch nothing; transfers between
-/// two ranks may be launched together.
+/// What runs in order: the collectives of a process group, or its transfers in one direction to or from one rank.
+#[derive(PartialEq)]
+struct Lane<'a> {
+    group: Option<&'a str>,
+    /// The name of the call, and the other rank.
+    transfer: Option<(&'a str, Option<&'a str>)>,
+}
+
+impl Lane<'_> {
+    fn of(profile: &Profile, call: EventId) -> Lane<'_> {
+        let of = |key: &str| arg(&profile.trace, call, key);
+        let name = of("Collective name").unwrap_or_default();
+        let is_transfer = CollectiveKind::of_name(name) == CollectiveKind::SendReceive;
+        Lane {
+            group: of("Process Group Name"),
+            transfer: is_transfer.then(|| (name, of("Dst Rank").or_else(|| of("Src Rank")))),
+        }
+    }
+}
+
+/// Waiting for a collective and the edges of coalesced ones are recorded like one, but launch nothing.
 fn is_collective(profile: &Profile, call: EventId) -> bool {
     let name = arg(&profile.trace, call, "Collective name").unwrap_or_default();
-    let kind = CollectiveKind::of_name(name);
-    !matches!(kind, CollectiveKind::SendReceive | CollectiveKind::Unknown)
+    CollectiveKind::of_name(name) != CollectiveKind::Unknown
 }
 
 /// When the recording ends: the last known end of an event of the CPU, or of a step.

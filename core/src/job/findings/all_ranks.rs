@@ -178,7 +178,13 @@ pub(super) fn few_micro_batches(context: &Context) -> Option<JobCard> {
     if saves_ns < LEAST_NS {
         return None;
     }
+    let percent = percent_of(saves_ns, first.step_ns);
     Some(JobCard {
+        savings: format!(
+            "up to {} a step ({})",
+            format::time_ns(saves_ns),
+            percent.map_or_else(String::new, format::percent)
+        ),
         title: "Few micro-batches for the stages of the pipeline".to_owned(),
         issue: format!(
             "{} stages with {} micro-batch{} leave each stage without work for {} of the step, while the pipeline fills and drains; twice as many micro-batches of half the size save up to {} a step.",

@@ -17,6 +17,9 @@ const MOST_CHECKED: usize = 32;
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 64;
 
+/// What to do about batches that differ from step to step.
+const BY_TOKENS: &str = "Give all ranks the same work in each step: distribute samples by their number of tokens instead of their count (batches of a fixed number of tokens, samples of about the same length in one step), or pack sequences.";
+
 /// Ranks that save more if fixed together.
 #[derive(Debug, Default)]
 pub(super) struct Combined<'a> {
@@ -32,6 +35,12 @@ impl Combined<'_> {
         let mut ranks: Vec<usize> = self.causes.iter().map(|cause| cause.rank).collect();
         ranks.sort_unstable();
         ranks
+    }
+
+    /// Whether it is not the same ranks in all steps.
+    fn is_in_turns(&self) -> bool {
+        let are_few = |cause: &&Cause| cause.steps.len() < self.steps.len();
+        self.causes.len() > 2 && self.causes.iter().all(are_few)
     }
 
     pub(super) fn has(&self, cause: &Cause) -> bool {
@@ -68,7 +77,9 @@ pub(super) fn late<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
 /// Ranks that hide each other because they have more work.
 pub(super) fn more<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
     let has_more = |cause: &&Cause| match cause.why {
-        Why::MoreWork { more_ns, .. } => context.large(more_ns, &cause.steps).is_some(),
+        Why::MoreWork { more_ns, .. } => {
+            !context.is_of_sequence(cause) && context.large(more_ns, &cause.steps).is_some()
+        }
         _ => false,
     };
     find(
@@ -249,13 +260,25 @@ pub(super) fn late_card(context: &Context) -> Option<JobCard> {
 
 /// Several ranks that have more work and hide each other.
 pub(super) fn more_card(context: &Context) -> Option<JobCard> {
-    card(context, &context.more_together, |_, named| JobCard {
-        title: format!("{named} have more work than others"),
-        issue: format!(
-            "{named} compute more than other ranks of their stages, and the others wait for them."
-        ),
-        action: MORE_WORK.to_owned(),
-        ..JobCard::default()
+    card(context, &context.more_together, |more, named| {
+        if more.is_in_turns() {
+            return JobCard {
+                title: "In each step, other ranks have more work".to_owned(),
+                issue: format!(
+                    "{named} compute more than other ranks of their stages, each in other steps, and all wait for those with most."
+                ),
+                action: BY_TOKENS.to_owned(),
+                ..JobCard::default()
+            };
+        }
+        JobCard {
+            title: format!("{named} have more work than others"),
+            issue: format!(
+                "{named} compute more than other ranks of their stages, and the others wait for them."
+            ),
+            action: MORE_WORK.to_owned(),
+            ..JobCard::default()
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::base::format;
 use crate::job::cards::JobCard;
-use crate::job::unfinished::Stuck;
+use crate::job::unfinished::{Half, Stuck};
 
 /// The ranks that do not call a collective in which the others wait, or that call another one.
 pub(super) fn card(context: &Context) -> Vec<JobCard> {
@@ -24,6 +24,16 @@ fn of(context: &Context, stuck: &Stuck) -> Option<JobCard> {
         _ => ("do", "call"),
     };
     let (what, because) = match stuck.others.first().filter(|_| stuck.absent.is_empty()) {
+        None if stuck.missing.is_some() => {
+            let part = match stuck.missing {
+                Some(Half::Receive) => "receive from",
+                _ => "send to",
+            };
+            (
+                format!("{does} not {part} {waiting}"),
+                format!("{named} {does} not call the other part of it"),
+            )
+        }
         None => (
             format!("{does} not join the {}", stuck.kind.label()),
             format!("{named} {does} not call it"),
@@ -44,6 +54,18 @@ fn of(context: &Context, stuck: &Stuck) -> Option<JobCard> {
     } else {
         "wait"
     };
+    let behind = match stuck.behind.is_empty() {
+        true => String::new(),
+        false => {
+            let (behind, _) = context.ranks(&stuck.behind);
+            let (wait, are) = match stuck.behind.len() {
+                1 => ("waits", "is"),
+                _ => ("wait", "are"),
+            };
+            let behind = format::capitalized(&behind);
+            format!(" {behind} {wait} for ranks that wait, and {are} not the cause.")
+        }
+    };
     let ends_in = blamed.first().and_then(|at| {
         let digest = &context.job.ranks.get(*at)?.digest;
         let text = digest.text(digest.ends_in);
@@ -58,7 +80,7 @@ fn of(context: &Context, stuck: &Stuck) -> Option<JobCard> {
     Some(JobCard {
         title: format!("{} {what}: the job hangs", format::capitalized(&named)),
         issue: format!(
-            "{} {verb} in the {} of `{}`{number}{step} for at least {}, until the recording ends, because {because}.",
+            "{} {verb} in the {} of `{}`{number}{step} for at least {}, until the recording ends, because {because}.{behind}",
             format::capitalized(&waiting),
             stuck.called,
             group.label(),

@@ -13,11 +13,12 @@ mod network;
 mod ranks;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use super::Job;
 use super::analysis::Analysis;
 use super::cards::JobCard;
-use super::cause::Cause;
+use super::cause::{Cause, Why};
 use super::files::Excluded;
 use super::replay::Gain;
 use super::unfinished::{self, Stuck};
@@ -55,6 +56,8 @@ pub(super) struct Context<'a> {
     late_together: Option<Combined<'a>>,
     /// and because they have more work.
     more_together: Option<Combined<'a>>,
+    /// Ranks that share a sequence and have more work the later their part of it is.
+    of_sequence: Vec<usize>,
     slow_hosts: Vec<SlowHost>,
     /// Collectives that never end.
     stuck: Vec<Stuck>,
@@ -82,6 +85,10 @@ const RULES: &[Rule] = &[
     Rule { key: "late_host", find: One(combined::late_card) },
     Rule { key: "uneven_work", find: Each(ranks::uneven) },
     Rule { key: "uneven_work", find: One(combined::more_card) },
+    Rule { key: "uneven_sequence", find: One(together::uneven_sequence) },
+    Rule { key: "all_late", find: One(together::late) },
+    Rule { key: "slow_steps", find: One(together::slow_steps) },
+    Rule { key: "reduced_in_each_micro_batch", find: One(together::reduced_often) },
     Rule { key: "slow_copies", find: Each(ranks::copies) },
     Rule { key: "idle_rank", find: Each(ranks::idle) },
     Rule { key: "slow_host", find: Each(hosts::slow_host) },
@@ -111,6 +118,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec
         slow_together: None,
         late_together: None,
         more_together: None,
+        of_sequence: together::of_sequence(job, analysis),
         slow_hosts: Vec::new(),
         stuck: unfinished::find(job),
     };
@@ -161,6 +169,9 @@ impl Context<'_> {
 
     /// Whether a card about several ranks, or about their host, covers a cause.
     fn has_joint_card(&self, cause: &Cause) -> bool {
+        if self.is_of_sequence(cause) {
+            return true;
+        }
         let together = [
             &self.slow_together,
             &self.late_together,
@@ -169,6 +180,11 @@ impl Context<'_> {
         together
             .iter()
             .any(|of| of.as_ref().is_some_and(|of| of.has(cause)))
+    }
+
+    /// Whether a rank has more work because of its part of a sequence.
+    fn is_of_sequence(&self, cause: &Cause) -> bool {
+        matches!(cause.why, Why::MoreWork { .. }) && self.of_sequence.contains(&cause.rank)
     }
 
     fn number(&self, at: usize) -> u32 {

@@ -16,6 +16,9 @@ const MOST_ROWS: usize = 10;
 /// The name of the CPU's activity while it waits for data.
 pub(super) const LOADING: &str = "Data loading";
 
+/// Where steps of a job begin.
+pub(super) const AFTER_LAST: &str = "Steps of a job end with their last collective: what the CPU does after that at the end of a step, such as writing a checkpoint, counts in the next one.";
+
 /// What to do about ranks with more work than others.
 pub(super) const MORE_WORK: &str = "Give all ranks the same work: batches of one size, sequences packed or sorted by length, no extra calls on one rank.";
 
@@ -197,13 +200,17 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
                 context.steps(&cause.steps),
             ),
             action: late_action(if is_dominant { what } else { "" }, "this rank"),
+            reasoning: match cause.steps.contains(&0) {
+                true => Vec::new(),
+                false => vec![AFTER_LAST.to_owned()],
+            },
             ..JobCard::default()
         })
     })
 }
 
 /// What a CPU does, in a sentence: "garbage collection", "`validate (eval.py:30)`".
-fn activity(name: &str) -> String {
+pub(super) fn activity(name: &str) -> String {
     let mut labels = CpuActivity::ALL.into_iter().map(CpuActivity::label);
     match labels.any(|label| label == name) {
         // Not those that begin with an abbreviation.

@@ -166,6 +166,19 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
         ("experts are balanced", WhatIf::BalancedExperts),
         ("stages have the same work", WhatIf::EvenStages),
         (
+            "ranks that share a sequence have the same work",
+            WhatIf::EvenSequence,
+        ),
+        (
+            "no CPU launches late for as long as all do",
+            WhatIf::AllInTime,
+        ),
+        (
+            "all steps are as fast as the faster ones",
+            WhatIf::EvenSpeed,
+        ),
+        ("gradients are reduced once in a step", WhatIf::ReducedOnce),
+        (
             "kernels of all slow ranks take as long as those of others",
             WhatIf::SlowRanks,
         ),
@@ -250,6 +263,10 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
         | WhatIf::LinksAtHalf
         | WhatIf::BalancedExperts
         | WhatIf::EvenStages
+        | WhatIf::EvenSequence
+        | WhatIf::AllInTime
+        | WhatIf::EvenSpeed
+        | WhatIf::ReducedOnce
         | WhatIf::NoWaiting => change,
     }
 }

@@ -27,6 +27,7 @@ impl Estimator<'_> {
         let leasts = [
             Some(replay.gain(self.flow, &changed)),
             self.gain(WhatIf::BalancedExperts),
+            self.gain(WhatIf::EvenSequence),
         ];
         for (step, (ns, most_ns)) in gain.of_steps.iter_mut().zip(mosts).enumerate() {
             let leasts = leasts.iter().flatten();

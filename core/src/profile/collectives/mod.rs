@@ -6,6 +6,7 @@
 
 mod fastest;
 mod key;
+mod micro_batches;
 mod purpose;
 mod ranks;
 mod staging;
@@ -34,6 +35,7 @@ use staging::{Staged, Staging};
 use together::{Attended, waits};
 
 pub(crate) use key::{Key, described_by, ops_above};
+pub(crate) use micro_batches::repeated;
 pub(crate) use ranks::linked_gpus;
 pub(crate) use staging::StagedTime;
 pub(crate) use steps::{OfSteps, of_steps};
@@ -150,6 +152,23 @@ pub(crate) struct CollectiveSummary {
     pub(crate) waits: Option<Waits>,
     /// All-reduces in the steps of a serving engine.
     pub(crate) steps: Option<OfSteps>,
+    /// Reductions of gradients after micro-batches that are not the last of their step; `None` if there are none.
+    pub(crate) repeated: Option<RepeatedTime>,
+}
+
+/// Reductions of gradients that one at the end of the step would replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RepeatedTime {
+    /// The largest number of micro-batches in a step.
+    pub(crate) n_micro_batches: usize,
+    /// Whether parameters are sharded, so that gradients that are not reduced need more memory.
+    pub(crate) are_sharded: bool,
+    pub(crate) count: u64,
+    pub(crate) time_ns: i64,
+    /// Time in which one of them runs and nothing computes.
+    pub(crate) exposed_ns: i64,
+    /// In order.
+    pub(crate) events: Vec<EventId>,
 }
 
 impl CollectiveSummary {
@@ -245,11 +264,29 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     summary.kinds = by_kind(&groups, exposed);
     summary.waits = waits(attended, exposed);
     summary.steps = of_steps(profile);
+    summary.repeated = repeated_time(profile, exposed);
     summary.groups = groups.into_iter().map(|(group, _)| group).collect();
     summary
         .groups
         .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
     summary
+}
+
+fn repeated_time(profile: &Profile, exposed: &Exposed) -> Option<RepeatedTime> {
+    let repeated = repeated(profile);
+    let all = profile.gpu.all();
+    let all = all.filter(|work| repeated.events.binary_search(&work.event).is_ok());
+    let spans: Vec<OnGpu> = all
+        .map(|work| (process(&profile.trace, work.event), work.span))
+        .collect();
+    (!spans.is_empty()).then(|| RepeatedTime {
+        n_micro_batches: repeated.n_micro_batches,
+        are_sharded: repeated.are_sharded,
+        count: spans.len() as u64,
+        time_ns: sum(spans.iter().map(|(_, span)| span.length())),
+        exposed_ns: exposed.within_all(&spans),
+        events: repeated.events.clone(),
+    })
 }
 
 /// Time of the copies into and out of the buffers of collectives; `None` if there are none.

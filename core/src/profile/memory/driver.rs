@@ -77,6 +77,7 @@ fn mark_retries(profile: &Profile, uses: &mut [DriverUse]) {
                 (has_taken, has_given) = (true, false);
             }
             DriverCall::Free => has_given = has_taken,
+            DriverCall::Map => {}
         }
     }
 }

@@ -21,6 +21,7 @@ impl<'a> Explainer<'a> {
     ) -> Option<IdleCause> {
         let gap = explained.gap.span;
         let (cause, since_ns) = self.cause_by_thread(explained, launched);
+        let hidden_without = self.hidden_without(launched, gap);
         if let (Some(IdleCause::Synchronization), Some(wait)) = (cause, explained.waited_in) {
             return Some(self.cause_with_wait(explained, launched, wait));
         }
@@ -43,6 +44,13 @@ impl<'a> Explainer<'a> {
             true => Some(IdleCause::Startup),
             false => cause,
         };
+        if let (Some(IdleCause::LaunchBound), Some(wait)) = (cause, hidden_without) {
+            let mut waiting = self.search().wait(wait, gap);
+            waiting.ns = gap.length();
+            self.parts = vec![(IdleCause::Synchronization, waiting)];
+            explained.waited_in = Some(wait);
+            return Some(IdleCause::Synchronization);
+        }
         let of_cause = parts.into_iter();
         self.parts = of_cause
             .map(|part| (cause.unwrap_or_default(), part))
@@ -123,7 +131,11 @@ impl<'a> Explainer<'a> {
         let stretch = self.stretch(launched, window);
         let wait = stretch
             .wait
-            .or_else(|| self.wait_elsewhere(launched, window, stretch.cpu))
+            .or_else(|| self.wait_elsewhere(launched, window, stretch.cpu));
+        if let Some((wait, _)) = wait {
+            self.note_wait(launched, wait);
+        }
+        let wait = wait
             // Without a wait, the launch would be earlier by at most the duration of the wait.
             .filter(|(wait, _)| {
                 self.span(*wait).length() as f64 >= gap.length() as f64 * LEAST_WAIT

@@ -6,6 +6,7 @@
 
 mod cold;
 mod late;
+mod lead;
 mod recompiled;
 mod thread;
 
@@ -32,6 +33,7 @@ use crate::profile::tuning::Tuning;
 use crate::trace::{ByName, Category, EventId, TrackId};
 
 use cold::FirstUses;
+use lead::Leads;
 use recompiled::Warm;
 pub(crate) use thread::CpuTime;
 
@@ -98,6 +100,7 @@ pub(crate) struct Explainer<'a> {
     search: Option<CodeSearch<'a>>,
     first_uses: FirstUses<'a>,
     warm: OnceCell<Warm>,
+    leads: Leads,
     /// What ran in the last explained gap, with the cause that it belongs to; empty unless a launch was late.
     pub(crate) parts: Vec<(IdleCause, CodePart)>,
 }
@@ -140,6 +143,7 @@ impl<'a> Explainer<'a> {
             search: None,
             first_uses: FirstUses::new(profile),
             warm: OnceCell::new(),
+            leads: Leads::default(),
             parts: Vec::new(),
         }
     }
@@ -165,7 +169,7 @@ impl<'a> Explainer<'a> {
     /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization, for at
     ///    most as long as the call that waits took; the rest of the gap has the cause of rule 6 or 7. Long after: CPU
     ///    work. The same if another thread waited while the launching one did nothing. A wait that is short relative to
-    ///    the gap did not delay the CPU.
+    ///    the gap did not delay the CPU, unless an earlier one took its [lead](Leads), which would have hidden the gap.
     /// 6. The thread launched nothing for a long time: CPU work.
     /// 7. Launch-bound, but only if operators were recorded, or it launched a graph; otherwise it is unknown what
     ///    delayed the CPU.

@@ -72,6 +72,26 @@ fn each_cause_by_when_it_was_launched() {
     }
 }
 
+/// Gaps of 50, 45 and 45 µs after waits, of which only the first one is long: it takes a lead that would have hidden all
+/// of them, or hardly any.
+#[test]
+fn short_waits_after_one_that_took_the_lead_cost_their_whole_gaps() {
+    let waiting_ns = |since_us: u32| {
+        let mut trace = first(20..520).runtime("cudaStreamSynchronize", 90, since_us..522);
+        for (id, at) in [(91, 560_u32), (92, 610), (93, 660)] {
+            trace = launched(trace, f64::from(at), at + 10..at + 15);
+            trace = trace.runtime("cudaStreamSynchronize", id, at + 14..at + 17);
+        }
+        let profile = trace.profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let idle = Idle::once(&report.analysis_input(&profile)).unwrap();
+        idle.of(IdleCause::Synchronization).ns
+    };
+    assert_eq!(waiting_ns(20), 140_000);
+    // A wait of 22 µs saves as much in the first gap.
+    assert_eq!(waiting_ns(500), 22_000);
+}
+
 /// Kernels of one replay run from 20 to 30 µs and from 130 to 140.
 #[test]
 fn a_gap_in_a_replay_that_ends_before_its_launch_does_waits_for_the_cpu() {

@@ -42,6 +42,24 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
     }
 }
 
+/// Another thread runs Python code for the whole gap, or waits.
+#[test]
+fn python_code_of_another_thread_is_named() {
+    let with = |other: &str| {
+        let profile = between(|trace| {
+            let own = trace.frame("train.py(50): train_step", 40..1_000);
+            own.thread(9).frame(other, 30..1_000).thread(1)
+        });
+        found(&profile, "cpu_function").reasoning.concat()
+    };
+    let busy = with("dataset.py(77): tokenize_all");
+    assert_contains(
+        &busy,
+        &["another thread of the process runs `tokenize_all` in `dataset.py:77`"],
+    );
+    assert!(!with("threading.py(355): wait").contains("another thread"));
+}
+
 /// Three functions one after the other, none of which takes half of the gap.
 #[test]
 fn functions_one_after_the_other_are_each_named() {

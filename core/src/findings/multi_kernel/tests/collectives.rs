@@ -199,3 +199,51 @@ fn a_group_is_judged_by_the_links_between_its_ranks() {
         &["16.0 GB/s, 3.6 % of the 450 GB/s that the links carry"],
     );
 }
+
+/// Two steps with micro-batches of five GEMMs forward and a backward pass, which ends with an all-reduce of 100 µs where
+/// gradients are reduced, of this many elements.
+fn micro_batches(reduced: &[Option<u64>]) -> Profile {
+    const GRADIENTS: &str = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad";
+    let (mut table, mut at) = (Timetable::new(), 0_u32);
+    for step in 0..2 {
+        let start = at;
+        for elements in reduced {
+            for _ in 0..5 {
+                table = table.thread(1).work("aten::mm", "gemm", at..at + 20);
+                at += 20;
+            }
+            table = table.thread(2).op(GRADIENTS, at..at + 20);
+            if let Some(elements) = elements {
+                let message = format!(
+                    r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": {elements}, "Out msg nelems": {elements}, "Group size": 8, "Process Group Name": "0""#
+                );
+                table = table
+                    .op("record_param_comms", at + 1..at + 19)
+                    .args(&message)
+                    .launched("ncclDevKernel_AllReduce", at + 2..at + 3, at + 20..at + 120);
+            }
+            at += 130;
+        }
+        let name = format!("ProfilerStep#{step}");
+        table = table.thread(1).annotation(&name, start..at);
+    }
+    table.profile()
+}
+
+/// Of three micro-batches, those before the last reduce two times 100 µs in each of two steps.
+#[test]
+fn gradients_reduced_after_each_micro_batch_are_a_finding() {
+    let key = "reduced_in_each_micro_batch";
+    let of = |reduced: &[Option<u64>]| {
+        let (_, findings) = analysed(&micro_batches(reduced));
+        let found = findings.into_iter().find(|found| found.pattern == key);
+        found.map(|found| (saves(&found).2, found.issue))
+    };
+    let (saved_ns, issue) = of(&[Some(1_000_000); 3]).unwrap();
+    assert_eq!(saved_ns, 400_000);
+    assert_contains(&issue, &["each of 3 micro-batches", "4 collectives"]);
+    // Once in a step; and two models, trained in turns.
+    assert_eq!(of(&[None, None, Some(1_000_000)]), None);
+    assert_eq!(of(&[Some(1_000_000)]), None);
+    assert_eq!(of(&[Some(1_000_000), Some(500_000)]), None);
+}

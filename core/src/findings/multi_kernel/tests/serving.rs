@@ -104,3 +104,19 @@ fn the_all_reduces_of_a_step_are_counted() {
         &["A step has 6 all-reduces", "takes 7:", "3 layers"],
     );
 }
+
+/// All-reduces of 90 and 6 · 10 µs, while nothing computes: 5 µs of each are latency, which stays.
+#[test]
+fn the_latency_of_all_reduces_in_a_step_is_not_saved() {
+    let (facts, findings) = analysed(&decode(None, 7));
+    assert_eq!(facts.savable_comm_ns(), 115_000);
+    let found = findings
+        .iter()
+        .find(|one| one.pattern == "nccl_blocking_compute");
+    let found = found.expect("exposed communication");
+    assert_eq!(saves(found).2, 115_000);
+    reasons(
+        found,
+        &["35.0 µs of it are the latency of the collectives, about 5.00 µs each"],
+    );
+}

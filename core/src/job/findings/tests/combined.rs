@@ -2,7 +2,7 @@
 
 use super::{GEMM, MS, cards, found};
 use crate::job::cards::JobCard;
-use crate::job::testing::TestJob;
+use crate::job::testing::{TestJob, TestWork};
 
 /// Eight ranks, four steps: the same ten calls take `work_ms` on each rank, then all meet in an all-reduce.
 fn of_eight(work_ms: [i64; 8]) -> TestJob {
@@ -87,6 +87,16 @@ fn late_ranks_that_hide_each_other_are_worth_something_together() {
     assert_eq!(found[0], ("late_host".to_owned(), vec![1, 6], Some(48)));
 }
 
+/// All ranks load data for 12 ms of 34: none delays another.
+#[test]
+fn ranks_that_are_all_late_are_one_finding() {
+    let late = found(of_eight_late([20; 8], [12; 8]));
+    assert_eq!(late[0], ("all_late".to_owned(), vec![], Some(48)));
+    // 1 ms of 23.
+    let early = found(of_eight_late([20; 8], [1; 8]));
+    assert_eq!(early, []);
+}
+
 /// Half of the ranks take 24 ms instead of 20.
 #[test]
 fn a_slow_half_of_the_ranks_is_reported() {
@@ -153,4 +163,60 @@ fn ranks_that_share_layers_and_have_more_work_are_reported_together() {
     }
     let found = found(job.on_gpus());
     assert_eq!(found[0], ("uneven_work".to_owned(), vec![6, 7], Some(80)));
+}
+
+/// Four ranks share a sequence, four steps: these are the times of their attention, in calls of 10 ms.
+fn of_sequence(calls: [u32; 4]) -> TestJob {
+    const ATTENTION: TestWork = TestWork(
+        "flash_fwd_kernel",
+        "aten::_scaled_dot_product_flash_attention",
+        "8×8",
+        "Attention",
+    );
+    let mut job = TestJob::new(4);
+    let length_ns = i64::from(calls.into_iter().max().unwrap()) * 10 * MS + 2 * MS;
+    for step in 0..4_i64 {
+        let start_ns = step * length_ns;
+        job.step(step as u64, start_ns, start_ns + length_ns);
+        for (rank, n) in calls.into_iter().enumerate() {
+            job.work(rank, step as u32, &ATTENTION, n, i64::from(n) * 10 * MS);
+        }
+        let spans = calls.map(|n| (start_ns + i64::from(n) * 10 * MS, start_ns + length_ns));
+        job.run("1 mesh_cp", "allreduce", &[0, 1, 2, 3], &spans);
+    }
+    job.on_gpus()
+}
+
+/// 10 to 40 ms: 25 on each rank would do.
+#[test]
+fn causal_attention_that_grows_with_the_rank_is_uneven() {
+    let ranks = vec![0, 1, 2, 3];
+    let found = found(of_sequence([1, 2, 3, 4]));
+    assert_eq!(found[0], ("uneven_sequence".to_owned(), ranks, Some(60)));
+    assert!(found.iter().all(|of| of.0 != "uneven_work"));
+    assert_eq!(self::found(of_sequence([2, 2, 2, 2])), []);
+    let other = self::found(of_sequence([2, 2, 4, 2]));
+    assert_eq!(other[0].0, "uneven_work");
+}
+
+/// In each of four steps two other ranks have twice the work of the others, and hide each other.
+#[test]
+fn work_that_is_uneven_on_other_ranks_in_each_step_is_said_so() {
+    let mut job = TestJob::new(4);
+    for step in 0..4_i64 {
+        let start_ns = step * 42 * MS;
+        job.step(step as u64, start_ns, start_ns + 42 * MS);
+        let spans = [0, 1, 2, 3].map(|rank| {
+            let is_large = rank == step || rank == (step + 1) % 4;
+            let n = if is_large { 20 } else { 10 };
+            job.work(rank as usize, step as u32, &GEMM, n, i64::from(n) * 2 * MS);
+            (start_ns + i64::from(n) * 2 * MS, start_ns + 42 * MS)
+        });
+        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
+    }
+    let job = job.on_gpus().job();
+    let cards = cards(&job);
+    assert_eq!(cards[0].title, "In each step, other ranks have more work");
+    assert_eq!(cards[0].saving_ns, Some(80 * MS));
+    assert_eq!(cards[0].ranks, [0, 1, 2, 3]);
 }

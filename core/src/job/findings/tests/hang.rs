@@ -105,3 +105,47 @@ fn a_kernel_that_runs_until_the_job_is_stopped_is_a_hang() {
     assert_eq!((cards.len(), &cards[0].ranks[..]), (1, &[2][..]));
     assert_eq!(long(2), []);
 }
+
+/// Three stages, two steps in which each sends to the next one. In the third step, these ranks wait for the one before
+/// them, which sends nothing; the recording ends 500 ms later.
+fn stages(waiting: &[usize]) -> Vec<Digest> {
+    let mut job = TestJob::new(3);
+    let ranks = [0, 1, 2];
+    for step in 0..3 {
+        let start_ns = step * 20 * MS;
+        job.step(step as u64, start_ns, start_ns + 20 * MS);
+        for from in 0..if step < 2 { 2 } else { 0 } {
+            let span = (start_ns + 5 * MS, start_ns + 6 * MS);
+            job.send("1 mesh_pp", &ranks, [from, from + 1], [span; 2]);
+        }
+    }
+    let mut digests = job.digests();
+    for rank in waiting {
+        let digest = &mut digests[*rank];
+        let receives = |of: &&Collective| digest.text(of.name) == "recv";
+        let last = digest.collectives.iter().rfind(receives).unwrap().clone();
+        digest.unfinished.push(Collective {
+            step: Some(2),
+            span: Interval::new(55 * MS, 555 * MS),
+            ..last
+        });
+    }
+    digests
+}
+
+#[test]
+fn the_first_rank_of_a_pipeline_that_sends_nothing_is_named() {
+    let two = cards(stages(&[1, 2]));
+    assert_eq!((two.len(), &two[0].ranks[..]), (1, &[0][..]));
+    assert_eq!(
+        two[0].title,
+        "Rank 0 does not send to rank 1: the job hangs"
+    );
+    assert_eq!(
+        two[0].issue,
+        "Rank 1 waits in the receive of 4.19 MB of `mesh_pp 1` in step 2, for at least 500 ms, until the recording ends, because rank 0 does not call the other part of it. Rank 2 waits for ranks that wait, and is not the cause."
+    );
+    let one = cards(stages(&[2]));
+    assert_eq!((one.len(), &one[0].ranks[..]), (1, &[1][..]));
+    assert_eq!(cards(stages(&[])), []);
+}

@@ -124,6 +124,7 @@ impl Ranks {
             }),
             late_by: 0,
             exposed_ns: span.length(),
+            is_repeated: false,
         };
         digest.collectives.push(one);
         self

@@ -1,0 +1,44 @@
+//! Python code of other threads that runs in a gap: threads of one process run Python code in turn.
+
+use crate::base::group::grouped;
+use crate::base::interval::{Interval, length, union};
+use crate::findings::prelude::*;
+use crate::names::cpu_activity::CpuActivity;
+use crate::names::frames::Frame;
+use crate::profile::Profile;
+use crate::profile::launch::process;
+use crate::trace::{Category, EventId, StringId, TrackId};
+
+/// A sentence about the function of another thread that runs for most of a gap; `None` if that thread waits, or if none
+/// runs Python code. `own` is a call of the thread that launches too late.
+pub(super) fn sentence(profile: &Profile, gap: Interval, own: EventId) -> Option<String> {
+    let (trace, events) = (&profile.trace, &profile.trace.events);
+    let (track, own_process) = (events.track(own), process(trace, own));
+    let frames = events.of_category(|of| of == Category::PythonFunction);
+    let others = frames.filter_map(|event| {
+        let span = gap.overlap(events.span(event))?;
+        let is_other = events.track(event) != track && process(trace, event) == own_process;
+        is_other.then(|| ((events.track(event), events.name(event)), span))
+    });
+    let by_name: Vec<((TrackId, StringId), Vec<Interval>)> = grouped(others, Vec::push);
+    let most = by_name.into_iter().filter_map(|((track, name), spans)| {
+        let ns = length(&union(spans));
+        (ns > gap.length() / 2).then_some((track, ns, name))
+    });
+    let mut most: Vec<(TrackId, i64, StringId)> = most.collect();
+    most.arrange();
+    // Of the frames that run for most of it on a thread, the one that runs for the least time is the deepest.
+    most.dedup_by_key(|(track, ..)| *track);
+    let (ns, frame) = most.into_iter().find_map(|(_, ns, name)| {
+        let name = trace.strings.get(name);
+        let is_waiting = CpuActivity::of_name(name) == Some(CpuActivity::Waiting);
+        Some((ns, Frame::of(name).filter(|_| !is_waiting)?))
+    })?;
+    Some(format!(
+        "For {} of the longest gap another thread of the process runs `{}` in `{}:{}`. Threads of one process run Python code in turn, so that this one may wait for it: run that code in a process of its own.",
+        format::time_ns(ns),
+        frame.function,
+        frame.file(),
+        frame.line
+    ))
+}
