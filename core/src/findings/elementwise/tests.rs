@@ -114,6 +114,47 @@ fn buffers_of_gradients_need_no_zeros() {
     assert_eq!(finding.impact, Some(Impact::at_most(400_000)));
 }
 
+/// `x[i]` in a loop: for each slice the backward pass fills and adds a tensor as large as `x`.
+#[test]
+fn gradients_of_slices_need_no_whole_tensors() {
+    let backward = |function: &str| {
+        let engine = format!("autograd::engine::evaluate_function: {function}");
+        let calls = fast(Calls::new()).inside(&engine, |calls| {
+            let filled = calls.calls(4, "aten::zero_", "100000000@1:float", KERNEL, 100);
+            filled.calls(4, "aten::add_", &pair(100_000_000), KERNEL, 300)
+        });
+        calls.outcome("elementwise")
+    };
+    let outcome = backward("SelectBackward0");
+    saves_at_most(&outcome, "slice_gradients", 1_599_999..1_600_002);
+    assert_contains(
+        &only(&outcome, "slice_gradients").model,
+        &["`x.unbind(dim)`"],
+    );
+    let elsewhere = backward("AddmmBackward0");
+    assert!(!patterns(&elsewhere).contains(&"slice_gradients"));
+}
+
+/// A model of a hundred GEMMs that drops elements without a backward pass is not in evaluation mode.
+#[test]
+fn inference_needs_no_dropout() {
+    let run = |n: u32, engine: &str| {
+        let calls = fast(Calls::new()).inside(engine, |calls| {
+            calls.calls(n, "aten::mm", "64x64@64x1:float*2", "gemm", 10)
+        });
+        let args = "100000000@1:float, =0.1, =True";
+        let calls = calls.call("aten::native_dropout", args, "fused_dropout", 300);
+        calls.outcome("elementwise")
+    };
+    let found = |n, engine| patterns(&run(n, engine)).contains(&"dropout_without_backward");
+    assert!(found(120, "my::model"));
+    assert!(!found(20, "my::model"));
+    assert!(!found(
+        120,
+        "autograd::engine::evaluate_function: MmBackward0"
+    ));
+}
+
 /// What only moves elements may be left out, however near the roofline it is, once it takes 5 % of the computation.
 #[test]
 fn elements_that_only_move_are_found_at_the_roofline() {
