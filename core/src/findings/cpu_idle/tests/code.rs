@@ -480,6 +480,7 @@ fn graphs_that_each_step_captures_are_no_cold_start() {
         let at = 1_000 * nth;
         trace
             .annotation(&format!("ProfilerStep#{nth}"), at..at + 1_000)
+            .frame("torch/cuda/graphs.py(97): capture_begin", at + 50..at + 850)
             .runtime("cudaStreamBeginCapture", 0, at + 50..at + 51)
             .runtime("cudaStreamEndCapture", 0, at + 849..at + 850)
             .op("aten::mm", at + 900..at + 990)
