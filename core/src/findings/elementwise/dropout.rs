@@ -34,3 +34,29 @@ pub(in crate::findings) fn is_inference(input: &Input) -> bool {
         && input.has(Family::Gemm)
         && calls.fold(0, u64::saturating_add) >= LEAST_CALLS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::fast;
+    use crate::findings::samples::{Calls, patterns};
+
+    /// A model of a hundred GEMMs that drops elements without a backward pass is not in evaluation mode.
+    #[test]
+    fn inference_needs_no_dropout() {
+        let run = |n: u32, engine: &str| {
+            let calls = fast(Calls::new()).inside(engine, |calls| {
+                calls.calls(n, "aten::mm", "64x64@64x1:float*2", "gemm", 10)
+            });
+            let args = "100000000@1:float, =0.1, =True";
+            let calls = calls.call("aten::native_dropout", args, "fused_dropout", 300);
+            calls.outcome("elementwise")
+        };
+        let found = |n, engine| patterns(&run(n, engine)).contains(&"dropout_without_backward");
+        assert!(found(120, "my::model"));
+        assert!(!found(20, "my::model"));
+        assert!(!found(
+            120,
+            "autograd::engine::evaluate_function: MmBackward0"
+        ));
+    }
+}

@@ -54,3 +54,30 @@ fn is_of_slice(profile: &Profile, call: EventId) -> bool {
     let function = names.next();
     function.is_some_and(|function| OF_SLICES.iter().any(|one| function.starts_with(one)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{KERNEL, fast, pair, saves_at_most};
+    use crate::findings::samples::{Calls, assert_contains, only, patterns};
+
+    /// `x[i]` in a loop: for each slice the backward pass fills and adds a tensor as large as `x`.
+    #[test]
+    fn gradients_of_slices_need_no_whole_tensors() {
+        let backward = |function: &str| {
+            let engine = format!("autograd::engine::evaluate_function: {function}");
+            let calls = fast(Calls::new()).inside(&engine, |calls| {
+                let filled = calls.calls(4, "aten::zero_", "100000000@1:float", KERNEL, 100);
+                filled.calls(4, "aten::add_", &pair(100_000_000), KERNEL, 300)
+            });
+            calls.outcome("elementwise")
+        };
+        let outcome = backward("SelectBackward0");
+        saves_at_most(&outcome, "slice_gradients", 1_599_999..1_600_002);
+        assert_contains(
+            &only(&outcome, "slice_gradients").model,
+            &["`x.unbind(dim)`"],
+        );
+        let elsewhere = backward("AddmmBackward0");
+        assert!(!patterns(&elsewhere).contains(&"slice_gradients"));
+    }
+}
