@@ -172,6 +172,15 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
             change.unwrap_or_default(),
         )?;
     }
+    if let Some((ratio, times)) = input.comparison().for_as_many_calls() {
+        let change = times.change_percent().map(format::signed_percent);
+        writeln!(
+            out,
+            "By its calls the target does {ratio:.2}× as much, for which the reference would take {} ({}).",
+            format::time_ns(times.reference),
+            change.unwrap_or_default(),
+        )?;
+    }
     if let Some(work) = &input.comparison().work {
         writeln!(out, "{}", work.sentence())?;
     }

@@ -102,6 +102,16 @@ impl Comparison {
         differ.then_some((steps, step))
     }
 
+    /// How many times as much the target does by its calls, if it is not the same, and the times of both for as much:
+    /// that of the reference is scaled.
+    pub fn for_as_many_calls(&self) -> Option<(f64, Pair<i64>)> {
+        let amount = &self.amount;
+        let is_told = amount.by == AmountBy::Calls && amount.is_certain && !amount.is_same();
+        let Pair { reference, target } = self.parts.total;
+        let reference = amount.scaled(reference);
+        (is_told && self.has_gpu_times()).then_some((amount.ratio, Pair { reference, target }))
+    }
+
     /// The share of the target's kernel time with a prediction, or in operations too short to matter.
     pub(crate) fn judged_percent(&self) -> f64 {
         let judged = |op: &MatchedOp| !matches!(op.judgement.verdict, Verdict::NotJudged(_));

@@ -79,6 +79,8 @@ pub(crate) struct IdleReport {
     pub(crate) findings: Vec<Finding>,
     /// The code that runs in it in a warm run, longest first.
     pub(crate) code: Vec<IdleCode>,
+    /// How many compiled regions a step enters, and the idle time before their first launches.
+    pub(crate) regions: Option<(f64, i64)>,
 }
 
 /// Code that runs while the GPU of a trace is idle.
@@ -117,6 +119,7 @@ impl IdleReport {
             sure: (idle.surely_idle_ns(), idle.surely_idle_percent()),
             findings: findings.map(|one| one.finding.clone()).collect(),
             code,
+            regions: idle.regions_per_step.map(|n| (n, idle.before_regions_ns())),
         }
     }
 

@@ -12,6 +12,8 @@ labelled! {
         DataLoading => "Data loading" as "data_loading",
         Preprocessing => "Preprocessing" as "preprocessing",
         Tokenization => "Tokenization" as "tokenization",
+        /// An environment of reinforcement learning takes a step.
+        Environment => "Simulated environment" as "environment",
         /// A GPU value is read: `.item()`, `.cpu()`, `.tolist()`, printing.
         ReadBack => "Reads a GPU value" as "read_back",
         /// The size of a result depends on GPU values.
@@ -157,6 +159,12 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     (Python("pickle.py", &[]), Serialization),
     (Python("cloudpickle/", &[]), Serialization),
     (Python("torch/distributed/distributed_c10d.py", &["_object_to_tensor", "_tensor_to_object"]), Serialization),
+    (Python("gymnasium/", &["step", "reset"]), Environment),
+    (Python("gym/", &["step", "reset"]), Environment),
+    (Python("dm_env/", &["step", "reset"]), Environment),
+    (Python("dm_control/", &["step", "reset"]), Environment),
+    (Python("pettingzoo/", &["step", "reset"]), Environment),
+    (Python("stable_baselines3/common/vec_env/", &["step", "step_wait", "reset"]), Environment),
     (Is("<built-in function open>"), FileAccess),
     (Method("read", "_io."), FileAccess),
     (Method("readinto", "_io."), FileAccess),
@@ -260,7 +268,7 @@ impl CpuActivity {
 
     /// Whether the code inside it, a function of the program, says more than its own name.
     pub(crate) fn is_around_code(self) -> bool {
-        matches!(self, DataLoading | Preprocessing)
+        matches!(self, DataLoading | Preprocessing | Environment)
     }
 }
 
@@ -322,6 +330,8 @@ mod tests {
             ("threading.py(1012): run", None),
             ("logging/__init__.py(1467): info", Some(Logging)),
             ("torch/serialization.py(943): save", Some(Checkpointing)),
+            ("gymnasium/vector/sync_vector_env.py(220): step", Some(Environment)),
+            ("gymnasium/vector/async_vector_env.py(90): __init__", None),
             ("torch/_dynamo/convert_frame.py(666): _compile", Some(Compilation)),
             ("compile_fx_inner (dynamo_timed)", Some(Compilation)),
             ("triton/testing.py(110): do_bench", Some(Tuning)),

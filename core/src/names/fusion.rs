@@ -46,6 +46,12 @@ const CONTAINERS: &[&str] = &[
     "stack",
 ];
 
+/// Whether the result of an activation is multiplied later on; a factor before it is no gate.
+fn is_gate(ops: &[&str], activation: &str) -> bool {
+    let mut from = ops.iter().skip_while(|op| **op != activation);
+    from.any(|op| *op == "mul")
+}
+
 /// Whether an operator is a fused norm.
 pub(crate) fn is_norm(name: &str) -> bool {
     ROW_NORMS.contains(&name) || BATCH_NORMS.contains(&name)
@@ -86,7 +92,10 @@ impl ChainKind {
             RmsNorm
         } else if has("bernoulli") && has("mul") {
             Dropout
-        } else if (has("silu") || has("gelu") || has("sigmoid")) && has("mul") {
+        } else if ["silu", "gelu", "sigmoid"]
+            .iter()
+            .any(|act| is_gate(ops, act))
+        {
             GatedActivation
         } else if (has("tanh") || has("erf")) && has("mul") && has("add") {
             Gelu

@@ -6,6 +6,10 @@ use super::Profile;
 use crate::base::map::Map;
 use crate::hardware::Unit;
 
+/// From this many bytes on, a kernel runs long enough and caches hold little enough of its data that sizes no longer
+/// differ: what one of them reaches, all can.
+const LARGE_BYTES: f64 = (256 << 20) as f64;
+
 /// What an operation achieves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reached {
@@ -56,12 +60,18 @@ impl Demonstrated {
         }
     }
 
-    /// The fastest of the operations that move half to twice as many bytes, excluding one operation.
+    /// The fastest of the operations that move half to twice as many bytes, or that are as large as this one is, too;
+    /// excluding one operation.
     pub(crate) fn best(&self, bytes: f64, other_than: usize) -> Option<Reached> {
-        let near = (-2..=2).filter_map(|steps| self.0.get(&(step(bytes) + steps)));
-        let others = near.flatten().flatten();
+        let (own, large) = (step(bytes), step(LARGE_BYTES));
+        let is_alike = |other: i32| (own - other).abs() <= 2 || own.min(other) >= large;
+        let alike = self.0.iter().filter(|(other, _)| is_alike(**other));
+        let others = alike.flat_map(|(_, fastest)| fastest).flatten();
         let others = others.filter(|reached| reached.operation != other_than);
-        let best = others.max_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s))?;
+        let best = others.max_by(|a, b| {
+            let by_rate = a.bytes_per_s.total_cmp(&b.bytes_per_s);
+            by_rate.then(b.operation.cmp(&a.operation))
+        })?;
         Some(*best)
     }
 }
@@ -96,5 +106,27 @@ mod tests {
         assert_eq!(best(1e6, 0), Some(2e12));
         assert_eq!(best(64e6, 3), None);
         assert_eq!(best(1e12, 9), None);
+    }
+
+    /// Two slow kernels of about one size say nothing about it if a larger or smaller one that is large, too, is fast.
+    #[test]
+    fn large_operations_are_compared_whatever_their_sizes() {
+        let mut all = Demonstrated::default();
+        let speeds = [(537e6, 1e12), (805e6, 1.1e12), (21e9, 2.8e12), (90e6, 3e12)];
+        for (operation, (bytes, bytes_per_s)) in speeds.into_iter().enumerate() {
+            all.add(
+                bytes,
+                Reached {
+                    bytes_per_s,
+                    operation,
+                },
+            );
+        }
+        let best = |bytes, other_than| all.best(bytes, other_than).map(|best| best.operation);
+        assert_eq!(best(537e6, 0), Some(2));
+        assert_eq!(best(805e6, 1), Some(2));
+        assert_eq!(best(21e9, 2), Some(1));
+        // Below, only sizes of about its own count.
+        assert_eq!(best(100e6, 9), Some(3));
     }
 }

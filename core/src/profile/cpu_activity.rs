@@ -51,6 +51,12 @@ impl CpuActivities {
         covered.map_or(0, |covered| covered.within(window))
     }
 
+    /// Whether any thread is at an activity in a window.
+    pub(crate) fn runs(&self, activity: CpuActivity, window: Interval) -> bool {
+        let mut threads = self.spans.values();
+        threads.any(|spans| spans[activity as usize].within(window) > 0)
+    }
+
     /// The activity that a thread spent most of a window on, if longer than `at_least_ns`.
     pub(crate) fn most_of(
         &self,

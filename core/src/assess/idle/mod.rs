@@ -12,13 +12,14 @@ use crate::assess::{Input, Severity, Thresholds};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::tally::{Tallies, Tally, insert_longest};
+use crate::names::cpu_activity::CpuActivity;
 use crate::profile::copies::may_be_pageable;
 use crate::profile::cpu_activity::OptimizerRanges;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::{EventId, StringId};
 use cause::IdleCause;
 use code::rows::{CodeRows, CodeTable};
-use explain::{CpuTime, ExplainedGap, Explainer};
+use explain::{CpuTime, ExplainedGap, Explainer, regions_per_step};
 use kernels::Kernels;
 
 pub(crate) const BINS: [(i64, &str); 7] = [
@@ -52,6 +53,10 @@ pub(crate) struct GapsOfCause {
     pub(crate) after_wait_ns: i64,
     /// Time of gaps that end with kernels of a graph.
     pub(crate) before_graph_ns: i64,
+    /// Time of gaps in most of which a GPU graph is captured.
+    pub(crate) capturing_ns: i64,
+    /// Gaps that end with the first launch of a call of compiled code.
+    pub(crate) before_region: Tally,
     /// Operators that a thread spent most of a gap in.
     pub(crate) busy_in: Tallies<StringId>,
     /// What ends the gaps: by the operator that launches it.
@@ -82,6 +87,12 @@ impl GapsOfCause {
         if gap.is_graph {
             self.before_graph_ns = self.before_graph_ns.saturating_add(ns);
         }
+        if gap.activity == Some(CpuActivity::GraphCapture) {
+            self.capturing_ns = self.capturing_ns.saturating_add(ns);
+        }
+        if gap.enters_region {
+            self.before_region.add(ns);
+        }
     }
 }
 
@@ -106,6 +117,8 @@ pub(crate) struct Idle {
     pub(crate) code: CodeRows,
     pub(crate) kernels: Kernels,
     pub(crate) has_graphs: bool,
+    /// How many compiled regions a step enters, if any.
+    pub(crate) regions_per_step: Option<f64>,
     pub(crate) n_unrecorded_graphs: usize,
     /// Whether there are copies from or to possibly pageable CPU memory.
     pub(crate) has_pageable: bool,
@@ -166,6 +179,7 @@ impl Idle {
             code: CodeRows::default(),
             kernels: Kernels::new(input),
             has_graphs: explainer.graphs.any,
+            regions_per_step: regions_per_step(profile),
             n_unrecorded_graphs: explainer.graphs.unrecorded_ns.len(),
             has_pageable: work.any(|work| {
                 work.class == GpuClass::Memcpy && may_be_pageable(strings.get(work.name))
@@ -325,6 +339,13 @@ impl Idle {
     pub(crate) fn of(&self, cause: IdleCause) -> Tally {
         let gaps = self.causes.get(&cause);
         gaps.map(|gaps| gaps.all).unwrap_or_default()
+    }
+
+    /// Idle time before the first launches of compiled regions that the CPU enters too late.
+    pub(crate) fn before_regions_ns(&self) -> i64 {
+        let late = [IdleCause::LaunchBound, IdleCause::CpuWork];
+        let gaps = late.iter().filter_map(|cause| self.causes.get(cause));
+        sum(gaps.map(|gaps| gaps.before_region.ns))
     }
 
     /// Causes with their gaps, longest total time first.

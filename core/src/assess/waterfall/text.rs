@@ -104,7 +104,7 @@ impl Fact {
             Fact::LargeKernel(kernel) if !kernel.contains('×') => {
                 format!("a kernel of size {kernel}")
             }
-            Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
+            Fact::LargeKernel(kernel) => format!("{} kernel", with_article(kernel)),
             Fact::WideType {
                 precision,
                 rate_percent,
@@ -112,7 +112,9 @@ impl Fact {
                 "{precision}: types of 16 bits have {}× its rate",
                 format::number(*rate_percent as f64 / 100.0)
             ),
-            Fact::Asymmetric(kernel) => format!("a {kernel} kernel, longer in one dimension"),
+            Fact::Asymmetric(kernel) => {
+                format!("{} kernel, longer in one dimension", with_article(kernel))
+            }
             Fact::Dilated(dilation) => {
                 format!("dilation {dilation}: what it reads is not contiguous")
             }
@@ -224,4 +226,11 @@ impl Step {
             }
         }
     }
+}
+
+/// "a 7×7", "an 8×8", "an 11×11": as the first number is read.
+fn with_article(sizes: &str) -> String {
+    let first = sizes.split('×').next().unwrap_or_default();
+    let is_vowel = first.starts_with('8') || matches!(first, "11" | "18");
+    format!("{} {sizes}", if is_vowel { "an" } else { "a" })
 }

@@ -121,6 +121,12 @@ pub(crate) const CAUSES: &[Advice] = &[
         model: "{usual_model}",
         kernel: "The target's kernel is {outdated}: find out why none for this GPU is chosen for these sizes, types and layouts; update the library, or tune its selection.",
     },
+    Advice {
+        when: "both GPUs are the same and run different kernels, those of the target less than twice as slow",
+        applies: chooses_slower_kernels,
+        model: "Find out what made the choice: versions of PyTorch and its libraries, strides and alignment of the operands, switches such as `torch.backends.cuda.preferred_blas_library`, a search for the fastest kernel on one side alone. {usual_model}",
+        kernel: "{usual_kernel}",
+    },
 ];
 
 /// Operations that take less than this times as long as on the reference count as fast as there.
@@ -277,6 +283,22 @@ fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {
         && matches!(op.level, MatchLevel::Arguments | MatchLevel::Shapes)
         && !op.judgement.work_differs
         && op.runs_same_kernels()
+}
+
+/// Whether an operation takes somewhat longer on the same GPU, with other kernels: the same ones would vary by less.
+pub(super) fn chooses_slower_kernels(comparison: &Comparison, op: &MatchedOp) -> bool {
+    let is_same = matches!(
+        op.level,
+        MatchLevel::Arguments | MatchLevel::Shapes | MatchLevel::Counterpart | MatchLevel::Gemm
+    );
+    let verdicts = [Verdict::ExplainedByHardware, Verdict::ModeratelyBeyond];
+    comparison.is_same_gpu
+        && is_same
+        && op.sides.target.is_computation()
+        && !op.judgement.work_differs
+        && verdicts.contains(&op.judgement.verdict)
+        && op.judgement.excess.is_some_and(|excess| excess >= AS_FAST)
+        && !op.runs_same_kernels()
 }
 
 /// Whether other operations with the same bound that run the same kernels on both sides take as long as on the reference,

@@ -29,6 +29,7 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
+    idle::OF_GRAPH_BREAKS,
     idle::OF_CODE,
     idle::OF_KERNELS,
     idle::OF_CAUSE,

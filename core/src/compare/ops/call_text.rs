@@ -134,6 +134,16 @@ impl CallText {
         Some((texts, self.is_recompute))
     }
 
+    /// The key without the position among equal names: calls of one generated kernel in one trace may be those of
+    /// several, with other running numbers, in the other.
+    pub(super) fn joining_key(&self, level: MatchLevel) -> Option<Key<'_>> {
+        let (mut texts, is_recompute) = self.key(level)?;
+        if texts[0] == self.name {
+            texts[0] = self.stem();
+        }
+        Some((texts, is_recompute))
+    }
+
     /// Its name without its position among equal names.
     pub(crate) fn stem(&self) -> &str {
         self.name.split(PLACE).next().unwrap_or_default()
@@ -208,4 +218,25 @@ fn ranks_text(side: &Side, dims: &[Dims]) -> String {
         Dims::Many(shapes) => format!("[{}];", shapes.len()),
     });
     ranks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::testing::{compared, pair, run};
+
+    /// The compiler numbers the kernels of a graph: two graphs of equal layers, or one.
+    #[test]
+    fn calls_of_a_generated_kernel_with_several_numbers_stay_together() {
+        const X: &str = r#""Input Dims": [[4096, 4096]], "Input type": ["float"]"#;
+        let of = |numbers: [u32; 3]| {
+            let names =
+                numbers.map(|number| format!("triton_red_fused_native_layer_norm_{number}"));
+            run(names
+                .iter()
+                .map(|name| (name.as_str(), X, name.as_str(), 50)))
+        };
+        let operations = compared(&of([0, 4, 4]), &of([0, 0, 0]), None).operations;
+        assert_eq!(operations.unmatched.map(|rows| rows.len()), pair(0, 0));
+        assert_eq!(operations.matched[0].calls(), pair(3, 3));
+    }
 }

@@ -204,11 +204,11 @@ fn matched_op(
     })
 }
 
-/// Handles calls of an operation that one trace makes with different strides or values, or a GEMM that it runs with a
-/// different operator: they join the row with the same shapes or sizes, if the other trace has at least that many more
+/// Handles calls of an operation that one trace makes with different strides or values, a generated kernel with several
+/// running numbers, or a GEMM that it runs with a different operator: they join the row with the same shapes or sizes, if the other trace has at least that many more
 /// calls there.
 fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: MatchLevel) {
-    let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.key(level);
+    let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.joining_key(level);
     let mut by_shapes: Map<Key, Vec<usize>> = Map::default();
     for (at, found) in alignment.matched.iter().enumerate() {
         if let Some(key) = shapes(Which::Target, &found.rows.target) {

@@ -25,6 +25,7 @@ use super::expected::{Judgement, Verdict};
 use super::pair::{Pair, Which};
 use crate::base::labels::labelled;
 use crate::names::Family;
+use crate::names::calls::unnumbered;
 
 pub use super::op_side::{Helper, KernelUse, OpSide};
 
@@ -119,7 +120,8 @@ impl MatchedOp {
             let mut others = reference.kernels.iter();
             others.any(|other| {
                 let (n_reference, n_target) = (reference.timed.count, target.timed.count);
-                other.name == name && other.count * n_target == count * n_reference
+                unnumbered(&other.name) == unnumbered(name)
+                    && other.count * n_target == count * n_reference
             })
         };
         let mut kernels = target.kernels.iter();

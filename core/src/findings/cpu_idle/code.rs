@@ -10,7 +10,7 @@ use crate::assess::idle::explain::ExplainedGap;
 use crate::base::tally::Tally;
 use crate::findings::Severity;
 use crate::findings::prelude::*;
-use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation};
+use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation, GraphCapture};
 use crate::names::cpu_calls::is_compiled_region;
 use crate::names::gemm::is_factorization;
 use crate::profile::Profile;
@@ -36,9 +36,10 @@ impl<'a> ObservedCode<'a> {
     /// The rows that deserve a finding of their own, longest first. Where the CPU is busy launching, only rows whose
     /// name says what they do: the rest has one remedy, and one finding.
     pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<ObservedCode<'a>> {
-        // Recompilation has one remedy, whichever part of the compiler takes the time.
+        // Recompilation and repeated capture have one remedy each, whichever part of the compiler takes the time.
         let warm = idle.code.rows.iter();
-        let warm = warm.filter(|row| !row.is_one_off && row.activity != Some(Compilation));
+        let is_again = |row: &&CodeRow| matches!(row.activity, Some(Compilation | GraphCapture));
+        let warm = warm.filter(|row| !row.is_one_off && !is_again(row));
         // Freed memory is allocated again, so all allocation has one remedy.
         let (allocation, single): (Vec<&CodeRow>, Vec<&CodeRow>) =
             warm.partition(|row| row.activity == Some(Allocation));

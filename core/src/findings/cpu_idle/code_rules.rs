@@ -33,6 +33,14 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         ..CODE
     },
     Rule {
+        key: "environment_steps",
+        when: "an environment of reinforcement learning takes steps on the CPU while the GPU is idle",
+        applies: |_, observed| observed.is(Environment),
+        issue: "The CPU steps simulated environments in {place}{by}: the GPU is idle for {time}.",
+        model: "step many environments at once in other processes (`gymnasium.vector.AsyncVectorEnv`), so that one call of the policy serves them all, collect the next rollout while the GPU trains on the last one, or simulate on the GPU.",
+        ..CODE
+    },
+    Rule {
         key: "anomaly_detection",
         when: "autograd's anomaly detection looks for NaN in gradients, and reads the result while the GPU is idle",
         applies: |_, observed| observed.is_anomaly_check,

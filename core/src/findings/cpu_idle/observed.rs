@@ -169,6 +169,15 @@ impl<'a> Observed<'a> {
         self.gaps.cpu.compiled_ns > self.gaps.cpu.total_ns() / 2
     }
 
+    /// Whether launches come late mostly where the CPU enters compiled code, which graph breaks split into many parts.
+    pub(super) fn is_between_regions(&self) -> bool {
+        /// Forward passes of this many models, or parts of one, may each be a whole.
+        const FEW_REGIONS: f64 = 3.0;
+        matches!(self.cause, IdleCause::LaunchBound | IdleCause::CpuWork)
+            && self.idle.regions_per_step >= Some(FEW_REGIONS)
+            && self.is_most(self.gaps.before_region.ns)
+    }
+
     /// "370 µs (91.8 % of the run) in 10 gaps of up to 37.0 µs".
     pub(super) fn time(&self) -> String {
         let (all, longest) = (self.gaps.all, format::time_ns(self.gaps.longest_ns));

@@ -145,6 +145,25 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..LAUNCH_BOUND
     },
     Rule {
+        key: "graph_breaks",
+        when: "the GPU waits mostly for the first launches of compiled regions, of which a step enters at least 3",
+        applies: |_, observed| observed.is_between_regions(),
+        title: "Graph breaks: compiled code in many parts",
+        issue: "A step enters {regions}, each through guards and Python code: the GPU is idle for {time}, {share} of it right before their first kernels.",
+        model: "find what splits the compiled code: `TORCH_LOGS=graph_breaks` lists each break, and `fullgraph=True` raises an error at the first (printing, `.item()`, branches that depend on values, calls that cannot be traced). Compile the whole model rather than its layers one by one{graphs?|, then replay it as GPU graphs (`mode=\"reduce-overhead\"`)}.",
+        words: |group| {
+            let observed = group.first();
+            let regions = observed.idle.regions_per_step.unwrap_or(0.0).round() as u64;
+            let share = percent_of(observed.gaps.before_region.ns, observed.gaps.all.ns);
+            vec![
+                ("regions", format::counted(regions, "compiled region")),
+                ("share", share.map_or(String::new(), format::percent)),
+                holds("graphs", observed.idle.has_graphs),
+            ]
+        },
+        ..LAUNCH_BOUND
+    },
+    Rule {
         when: "kernels finish before the next launch, most of them before graph launches",
         applies: |_, observed| {
             observed.cause == IdleCause::LaunchBound
@@ -246,15 +265,27 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "recompilation",
-        when: "code is compiled after a step that ran compiled code and compiled nothing",
+        when: "GPU graphs are captured in a step after two others that captured some",
+        applies: |_, observed| {
+            observed.cause == IdleCause::Recompilation
+                && observed.is_most(observed.gaps.capturing_ns)
+        },
+        title: "GPU graphs captured again and again",
+        issue: "GPU graphs are still captured after two steps that captured some: the GPU is idle for {time}.",
+        model: "give the captured code inputs of few sizes (pad batches and sequences to fixed ones) at addresses that stay: each other size is captured anew. Where sizes have to vary, leave graphs out (`torch.compile` without `mode=\"reduce-overhead\"`).",
+        kernel: "nothing to gain in a kernel.",
+        notes: &[NOT_AGAIN],
+        ..CAUSE
+    },
+    Rule {
+        key: "recompilation",
+        when: "code is compiled after a step that ran compiled code and compiled nothing, or some code for the third time",
         applies: |_, observed| observed.cause == IdleCause::Recompilation,
         title: "Recompilation during the run",
-        issue: "Code is recompiled after a step that needed no compilation: the GPU is idle for {time}.",
+        issue: "Code that had been compiled is compiled again: the GPU is idle for {time}.",
         model: "find the guard that failed (`TORCH_LOGS=recompiles`): let sizes that vary be dynamic (`torch._dynamo.mark_dynamic`, `torch.compile(dynamic=True)`) or pad inputs to a few fixed sizes, and keep numbers that change from step to step out of what is compiled (pass them as tensors).",
         kernel: "nothing to gain in a kernel.",
-        notes: &[
-            "A trace does not show whether more such steps follow: what is compiled for the last new size does not return.",
-        ],
+        notes: &[NOT_AGAIN],
         ..CAUSE
     },
     Rule {
@@ -329,6 +360,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..UNKNOWN
     },
 ];
+
+const NOT_AGAIN: &str = "A trace does not show whether more such steps follow: what is compiled for the last new size does not return.";
 
 const OVERLAP: &str = "do the work of several kernels in one, or let a kernel start while the one before it ends, where the GPU supports that (programmatic dependent launch).";
 

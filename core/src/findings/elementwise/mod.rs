@@ -1,8 +1,10 @@
 //! Element-wise operations: the available memory bandwidth, and where it is not reached.
 
 mod adam;
+pub(super) mod dropout;
 mod masks;
 mod rules;
+mod slices;
 #[cfg(test)]
 mod tests;
 
@@ -56,6 +58,8 @@ struct Observed<'a> {
     zero_grad_ns: i64,
     /// The time of its calls that set buffers of gradients to zero.
     zero_buffer_ns: i64,
+    /// The time of its calls that fill or add whole tensors for the gradients of slices.
+    slice_gradients_ns: i64,
     /// Its elements are as many, in rows as long, as those that a log-softmax reads: logits, or their gradients.
     is_of_logits: bool,
     /// It fills a tensor, and not as part of another operator.
@@ -117,6 +121,7 @@ impl<'a> Observed<'a> {
             steps,
             zero_grad_ns,
             zero_buffer_ns,
+            slice_gradients_ns: slices::slice_gradients_ns(profile, operation, name),
             is_of_logits: size(profile, operation).is_some_and(|size| logits.contains(&size)),
             is_fill: is_fill_alone(profile, operation),
             movement: Movement::of(profile, operation),

@@ -1,6 +1,6 @@
 //! The rules for element-wise operations.
 
-use super::{InGraphs, Observed};
+use super::{InGraphs, Observed, dropout, slices};
 use crate::findings::compute::{are_many, subject};
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
@@ -39,7 +39,7 @@ pub(super) const ELEMENTWISE: Rule<Observed> = Rule {
 };
 
 /// Copies: an unnecessary copy saves all of its time.
-const COPY: Rule<Observed> = Rule {
+pub(super) const COPY: Rule<Observed> = Rule {
     gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
     saves: Saves::All,
     ..ELEMENTWISE
@@ -56,7 +56,7 @@ const CONVERSION: Rule<Observed> = Rule {
 
 /// Operations that compute nothing, whatever their % of roofline: from a share of the computation on that pays for a
 /// change of the model.
-const MOVED: Rule<Observed> = Rule {
+pub(super) const MOVED: Rule<Observed> = Rule {
     takes: |group| {
         let share = group.input.percent_of_compute(group.time_ns());
         let least = group.input.options.thresholds.medium_percent_of_compute;
@@ -123,6 +123,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         has_reproducer: false,
         ..COPY
     },
+    slices::RULE,
+    dropout::RULE,
     Rule {
         key: "masks_made_again",
         when: "it is a part of making a triangular mask from a constant, at least three times with equal arguments",

@@ -2,15 +2,15 @@ use super::super::finding::Impact;
 use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 use super::*;
 
-const KERNEL: &str = "void at::native::vectorized_elementwise_kernel<4>";
+pub(super) const KERNEL: &str = "void at::native::vectorized_elementwise_kernel<4>";
 
 /// Arguments of two equal tensors of `n` single-precision elements.
-fn pair(n: u64) -> String {
+pub(super) fn pair(n: u64) -> String {
     format!("{n}@1:float*2")
 }
 
 /// In-place additions of 100 million elements: 1.2 GB in 300 µs, 4 000 of 5 300 GB/s.
-fn fast(calls: Calls) -> Calls {
+pub(super) fn fast(calls: Calls) -> Calls {
     calls.call("aten::add_", &pair(100_000_000), KERNEL, 300)
 }
 
@@ -35,7 +35,7 @@ fn in_step_of(optimizer: &str, calls: &Calls) -> Outcome {
 
 /// Asserts that the upper end of the only finding's saving is in a range.
 #[track_caller]
-fn saves_at_most(outcome: &Outcome, pattern: &str, ns: std::ops::Range<i64>) {
+pub(super) fn saves_at_most(outcome: &Outcome, pattern: &str, ns: std::ops::Range<i64>) {
     let impact = only(outcome, pattern).impact.unwrap();
     assert!(ns.contains(&impact.high_ns), "{impact:?}");
 }

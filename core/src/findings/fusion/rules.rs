@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{Candidate, least_ns};
+use crate::findings::elementwise::dropout::is_inference;
 use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
@@ -135,6 +136,15 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         applies: |_, chain| chain.kind == ChainKind::Rope,
         title: "Rotary embedding in {n} kernels",
         model: "Use a fused rotary embedding, or compile the function that applies it with `torch.compile`.",
+        ..CHAIN
+    },
+    Rule {
+        key: "dropout",
+        when: "random flags are drawn, scaled and multiplied with a tensor, and the trace has no backward pass",
+        applies: |input, chain| chain.kind == ChainKind::Dropout && is_inference(input),
+        title: "Dropout in {n} kernels, without a backward pass",
+        model: "Switch the model to evaluation before inference (`model.eval()`): dropout then does nothing. Where it is meant to run, call `torch.nn.functional.dropout`, which is one kernel.",
+        notes: &["The trace has no backward pass, and only training needs dropout."],
         ..CHAIN
     },
     Rule {

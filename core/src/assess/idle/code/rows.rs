@@ -123,7 +123,10 @@ impl<'a> CodeTable<'a> {
     fn row(&mut self, cause: IdleCause, code: Code) -> usize {
         let is_one_off = match (cause, code.activity) {
             (cause, _) if cause.is_of_first_use() => true,
-            (IdleCause::Recompilation, Some(CpuActivity::Compilation)) => false,
+            (
+                IdleCause::Recompilation,
+                Some(CpuActivity::Compilation | CpuActivity::GraphCapture),
+            ) => false,
             (_, activity) => activity.is_some_and(CpuActivity::is_one_off),
         };
         let (place, caller) = self.places.key(code);

@@ -160,7 +160,10 @@ impl<'a> Explainer<'a> {
         match activity {
             Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
             Some(CpuActivity::GarbageCollection) | None => {}
-            Some(CpuActivity::Compilation) if self.is_warm(window) => {
+            Some(CpuActivity::Compilation) if self.warm().is_at(until_ns) => {
+                return late(IdleCause::Recompilation);
+            }
+            Some(CpuActivity::GraphCapture) if self.warm().captures_again(until_ns) => {
                 return late(IdleCause::Recompilation);
             }
             Some(_) => return late(IdleCause::Startup),
@@ -201,8 +204,8 @@ impl<'a> Explainer<'a> {
         (self.thresholds.idle_host_work_us * 1e3) as i64
     }
 
-    fn is_warm(&self, window: Interval) -> bool {
-        let warm = self.warm.get_or_init(|| Warm::of(self.profile));
-        warm.is_at(window.start_ns)
+    fn warm(&self) -> &Warm {
+        let warm = || Warm::of(self.profile, &self.activities);
+        self.warm.get_or_init(warm)
     }
 }

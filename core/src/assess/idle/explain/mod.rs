@@ -8,6 +8,7 @@ mod cold;
 mod late;
 mod lead;
 mod recompiled;
+mod regions;
 mod thread;
 
 use std::cell::OnceCell;
@@ -35,6 +36,8 @@ use crate::trace::{ByName, Category, EventId, TrackId};
 use cold::FirstUses;
 use lead::Leads;
 use recompiled::Warm;
+use regions::RegionEntries;
+pub(crate) use regions::regions_per_step;
 pub(crate) use thread::CpuTime;
 
 /// A gap with its cause.
@@ -50,6 +53,8 @@ pub(crate) struct ExplainedGap {
     /// From the start of the gap to the start of that call; negative if the call came earlier.
     pub(crate) launch_after_ns: Option<i64>,
     pub(crate) is_graph: bool,
+    /// Whether that call is the first launch of a call of compiled code.
+    pub(crate) enters_region: bool,
     /// The call in which the CPU waited for the GPU.
     pub(crate) waited_in: Option<EventId>,
     pub(crate) activity: Option<CpuActivity>,
@@ -101,6 +106,7 @@ pub(crate) struct Explainer<'a> {
     first_uses: FirstUses<'a>,
     warm: OnceCell<Warm>,
     leads: Leads,
+    regions: OnceCell<RegionEntries>,
     /// What ran in the last explained gap, with the cause that it belongs to; empty unless a launch was late.
     pub(crate) parts: Vec<(IdleCause, CodePart)>,
 }
@@ -144,6 +150,7 @@ impl<'a> Explainer<'a> {
             first_uses: FirstUses::new(profile),
             warm: OnceCell::new(),
             leads: Leads::default(),
+            regions: OnceCell::new(),
             parts: Vec::new(),
         }
     }
@@ -164,8 +171,8 @@ impl<'a> Explainer<'a> {
     ///    recorded activity of a stream: before the recording.
     /// 4. Kernels were tuned for half of the gap until the launch: kernel tuning. Half of it is data loading,
     ///    compilation, capture, the profiler, or loading of kernels, in separate calls or in a launch that takes
-    ///    unusually long; or allocating and freeing. A [first use](FirstUses): startup. Compilation once the program
-    ///    [was warm](Warm): recompilation.
+    ///    unusually long; or allocating and freeing. A [first use](FirstUses): startup. Compilation or capture
+    ///    once the program [was warm](Warm): recompilation.
     /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization, for at
     ///    most as long as the call that waits took; the rest of the gap has the cause of rule 6 or 7. Long after: CPU
     ///    work. The same if another thread waited while the launching one did nothing. A wait that is short relative to
@@ -209,6 +216,8 @@ impl<'a> Explainer<'a> {
         explained.launch = Some(call);
         explained.launch_after_ns = Some(start_ns.saturating_sub(gap.span.start_ns));
         explained.is_graph = launched.kind == RuntimeCall::GraphLaunch;
+        let regions = self.regions.get_or_init(|| RegionEntries::of(profile));
+        explained.enters_region = regions.is_entered_by(call);
         let launched_before = before.and_then(|before| before.launched_by).map(recorded);
         if explained.is_graph && launched_before == Some(call) {
             let is_waited = gap.span.end_ns < end_ns && gap.span.length() > NODE_GAP_NS;

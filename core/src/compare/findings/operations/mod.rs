@@ -4,7 +4,9 @@
 mod tests;
 
 use super::Subject;
-use super::advice::{advice, has_irregular_sizes, is_other_attention, lacks_tf32};
+use super::advice::{
+    advice, chooses_slower_kernels, has_irregular_sizes, is_other_attention, lacks_tf32,
+};
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{all_as_predicted, goal_ns};
 use super::slower_machine;
@@ -73,7 +75,7 @@ const RULES: &[GapRule] = &[
             let first = candidate.first(comparison);
             first.is_some_and(MatchedOp::is_unfused_attention)
         },
-        title: "Attention in several kernels, where the reference has a fused one",
+        title: "Attention{backward} in several kernels, where the reference has a fused one",
         ..SLOWER
     },
     GapRule {
@@ -87,6 +89,16 @@ const RULES: &[GapRule] = &[
             })
         },
         title: "{name}: several operators for what the reference fuses",
+        ..SLOWER
+    },
+    GapRule {
+        key: "other_kernels",
+        when: "an operation takes 1.1 to 2 times as long as with other kernels on the same GPU",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(|op| chooses_slower_kernels(comparison, op))
+        },
+        title: "{subject}: slower with other kernels",
         ..SLOWER
     },
     GapRule {
@@ -151,13 +163,20 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
     first.is_some_and(|op| op.judgement.verdict == verdict)
 }
 
-/// Rows of one operator with the same verdict, without those that are slower by the machine's common factor.
+/// Rows of one operator with the same verdict, or with other kernels on the same GPU, without those that are slower by
+/// the machine's common factor.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
-    let verdict = |at, op: &MatchedOp| {
-        (is_slower(op) && !machine.contains(&at)).then(|| op.judgement.verdict.key())
+    let kind = |at, op: &MatchedOp| {
+        if machine.contains(&at) {
+            None
+        } else if chooses_slower_kernels(comparison, op) {
+            Some("other_kernels")
+        } else {
+            is_slower(op).then(|| op.judgement.verdict.key())
+        }
     };
-    by_operator(comparison, verdict, candidate)
+    by_operator(comparison, kind, candidate)
 }
 
 /// Whether it is slower than predicted, or much slower if there is no prediction.
@@ -268,10 +287,19 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
         ("change", change),
         ("on", on),
         ("other", words::quoted(other_name(first))),
+        ("backward", backward(first).to_owned()),
         ("expected", expected),
         ("model", model),
         ("kernel", kernel),
     ]
+}
+
+/// Names the backward pass in a title: the forward pass of the same attention may have a finding of its own.
+fn backward(op: &MatchedOp) -> &'static str {
+    match other_name(op).contains("backward") {
+        true => " (backward pass)",
+        false => "",
+    }
 }
 
 /// What the reference calls.

@@ -121,6 +121,21 @@ fn a_kernel_of_an_older_generation_is_named_on_either_side() {
     assert_eq!(gap(old, old).pattern, "unexpected_slowdown");
 }
 
+/// The same GPU and work, other kernels, less than 1.25 times the time: the hardware explains none of it.
+#[test]
+fn other_kernels_on_the_same_gpu_are_compared_more_closely() {
+    let patterns = |kernel, us| {
+        let comparison = compared(&mm("a", 200), &mm(kernel, us), Some(("H100", "H100")));
+        let ranked = comparison.gaps.ranked.iter();
+        let ranked = ranked.map(|gap| (gap.pattern, gap.saving.map(|saving| saving.matching_ns)));
+        ranked.collect::<Vec<_>>()
+    };
+    assert_eq!(patterns("b", 240), [("other_kernels", Some(40_000))]);
+    assert_eq!(patterns("b", 300), [("other_kernels", Some(100_000))]);
+    assert_eq!(patterns("b", 215), []);
+    assert_eq!(patterns("a", 240), []);
+}
+
 /// Copies of one trace; in each copy, the kernels of one operation take twice as long.
 #[test]
 fn the_operation_that_takes_twice_as_long_is_found_with_its_size() {

@@ -12,6 +12,15 @@ use crate::compare::properties::IdleCode;
 use crate::compare::words;
 use crate::findings::Words;
 
+pub(super) const OF_GRAPH_BREAKS: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, mostly before compiled regions, of which a step has at least twice as many",
+    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("regions"),
+    title: "More idle time: graph breaks",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: a step of the target enters {regions}, one of the reference {reference_regions}.",
+    model: "Find what splits the compiled code on the target: `TORCH_LOGS=graph_breaks` lists each break, and `fullgraph=True` raises an error at the first (printing, `.item()`, branches that depend on values, calls that cannot be traced).",
+    ..IDLE
+};
+
 pub(super) const OF_CODE: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, and most of that while one piece of code runs",
     applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("code_model"),
@@ -86,6 +95,7 @@ pub(super) fn words(comparison: &Comparison, grown_ns: i64) -> Words {
     let mut words = vec![("grown", format::time_ns(grown_ns))];
     words.extend(cause_words(comparison, grown_ns));
     words.extend(code_words(comparison, grown_ns));
+    words.extend(region_words(comparison, grown_ns).unwrap_or_default());
     words.extend(host_words(comparison, grown_ns).unwrap_or_default());
     words
 }
@@ -159,6 +169,27 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
         words.push(("own_kernel", format::capitalized(&finding.kernel)));
     }
     words
+}
+
+/// The compiled regions of a step, if the target has more and is idle mostly before them.
+fn region_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
+    const MORE: f64 = 2.0;
+    let sides = comparison.sides.as_ref();
+    let regions = sides.map(|side| side.idle.regions).both()?;
+    let Pair { reference, target } = regions;
+    let scaled_ns = comparison.amount.scaled(reference.1);
+    let grown_before_ns = target.1.saturating_sub(scaled_ns);
+    let is_most = grown_before_ns.saturating_mul(2) >= grown_ns;
+    let counted = |n: f64| format::counted(n.round() as u64, "compiled region");
+    (is_most && target.0 >= reference.0 * MORE).then(|| {
+        vec![
+            ("regions", counted(target.0)),
+            (
+                "reference_regions",
+                format::count(reference.0.round() as u64),
+            ),
+        ]
+    })
 }
 
 /// The gaps between queued kernels, if they are no longer than on the reference, but more.

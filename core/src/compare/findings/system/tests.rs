@@ -239,3 +239,24 @@ fn copies_to_the_cpu_are_not_to_be_pinned_but_avoided() {
     let gap = found("more_exposed_copies", &read(100), &read(500));
     assert_contains(&gap.model, "Keep values on the GPU");
 }
+
+/// A step of four compiled regions against one: 40 µs pass before each first launch.
+#[test]
+fn graph_breaks_explain_idle_time() {
+    let entering = |n: u32| {
+        let steps = Timetable::new().annotation("ProfilerStep#1", 0..1_000);
+        (0..n).fold(steps, |table, part| {
+            let (at, region) = (part * 100, format!("Torch-Compiled Region: {part}/0"));
+            let table = table.op(&region, at..at + 90);
+            table.launched("triton_poi_0", at + 40..at + 44, at + 50..at + 51)
+        })
+    };
+    let gap = found("more_idle", &entering(2), &entering(8));
+    assert_eq!(gap.title, "More idle time: graph breaks");
+    assert_contains(
+        &gap.gap,
+        "enters 8 compiled regions, one of the reference 2",
+    );
+    let whole = found("more_idle", &products(20, 100), &products(20, 600));
+    assert_ne!(whole.title, gap.title);
+}

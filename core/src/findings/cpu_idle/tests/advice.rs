@@ -111,6 +111,32 @@ fn regions_of_compiled_code_are_no_operators() {
     assert!(other.starts_with("take that work out of the loop"));
 }
 
+/// Two steps that enter compiled code every 50 µs: 40 µs pass before the first launch, 1 µs before the second.
+#[test]
+fn graph_breaks_are_what_the_gpu_waits_for() {
+    let entering = |n: u32| {
+        let step = |trace: Timetable, nth: u32| {
+            let from = nth * n * 50;
+            let steps = trace.annotation(&format!("ProfilerStep#{nth}"), from..from + n * 50);
+            (0..n).fold(steps, |trace, part| {
+                let (at, region) = (from + part * 50, format!("Torch-Compiled Region: {part}/0"));
+                let trace = trace.op(&region, at + 12..at + 48);
+                let trace = trace.launched("triton_poi_0", at + 20..at + 24, at + 26..at + 30);
+                trace.launched("triton_poi_1", at + 26..at + 28, at + 31..at + 36)
+            })
+        };
+        main_finding(&(0..2).fold(Timetable::new(), step).profile())
+    };
+    let broken = entering(5);
+    assert_eq!(broken.pattern, "graph_breaks");
+    assert_contains(&broken.issue, &["A step enters 5 compiled regions"]);
+    assert_contains(
+        &broken.model,
+        &["`TORCH_LOGS=graph_breaks`", "reduce-overhead"],
+    );
+    assert_eq!(entering(2).pattern, "launch_bound");
+}
+
 #[test]
 fn pinned_memory_is_advised_where_copies_may_not_have_it() {
     let model = |copy| main_finding(&after_item(item(), copy)).model;

@@ -464,3 +464,49 @@ fn copies_from_pageable_memory_are_named_as_the_wait() {
         &["copies in"],
     );
 }
+
+/// In each of three steps some code is compiled once more. Annotations on the GPU, in whose time nothing is compiled,
+/// are no steps.
+#[test]
+fn the_third_version_of_compiled_code_is_no_cold_start() {
+    let compiled_from = |version: u32| {
+        let trace = (0..3).fold(Timetable::new(), |trace, nth| {
+            let (at, step) = (1_000 * nth, format!("ProfilerStep#{nth}"));
+            let region = format!("Torch-Compiled Region: 0/{}", version + nth);
+            let on_gpu = |trace: Timetable, name: &str| {
+                trace.on_stream("gpu_user_annotation", name, at + 920..at + 990)
+            };
+            let trace = trace
+                .annotation(&step, at..at + 1_000)
+                .annotation("_compile.compile_inner (dynamo_timed)", at + 50..at + 850)
+                .op(&region, at + 900..at + 990)
+                .launched("triton_add", at + 910..at + 915, at + 920..at + 990);
+            on_gpu(on_gpu(trace, &step), "## Call CompiledFxGraph fal4xp ##")
+        });
+        trace.profile()
+    };
+    is_about(&found(&compiled_from(1), "recompilation"), 1_860);
+    // The second version is for sizes that vary.
+    is_about(&found(&compiled_from(0), "recompilation"), 930);
+    is_about(&found(&compiled_from(0), "start_up"), 930);
+}
+
+/// Four steps capture a graph for 800 µs each: that of the third and the fourth is no warm-up.
+#[test]
+fn graphs_that_each_step_captures_are_no_cold_start() {
+    let trace = (0..4).fold(Timetable::new(), |trace, nth| {
+        let at = 1_000 * nth;
+        trace
+            .annotation(&format!("ProfilerStep#{nth}"), at..at + 1_000)
+            .frame("torch/cuda/graphs.py(97): capture_begin", at + 50..at + 850)
+            .runtime("cudaStreamBeginCapture", 0, at + 50..at + 51)
+            .runtime("cudaStreamEndCapture", 0, at + 849..at + 850)
+            .op("aten::mm", at + 900..at + 990)
+            .launched("gemm", at + 910..at + 915, at + 920..at + 990)
+    });
+    let profile = trace.profile();
+    let again = found(&profile, "recompilation");
+    is_about(&again, 1_860);
+    assert_contains(&again.title, &["captured again"]);
+    is_about(&found(&profile, "start_up"), 930);
+}

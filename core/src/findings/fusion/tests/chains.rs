@@ -6,10 +6,12 @@ use super::*;
 fn each_pattern_is_seen() {
     let mm: Call = ("aten::mm", "1024x512:float, 512x4096:float", 100);
     let (silu, relu) = (unary("aten::silu"), unary("aten::relu"));
-    let cases: [(&str, &str, &[Call]); 6] = [
+    let cases: [(&str, &str, &[Call]); 7] = [
         ("LlamaRotary", "rope", &[MUL, HALF, HALVES, MUL, ADD]),
         ("GatedUnit", "gated_activation", &[silu, MUL]),
         ("Projection", "gemm_epilogue", &[mm, silu]),
+        // A factor before the activation is no gate.
+        ("Adapter", "gemm_epilogue", &[mm, MUL, ADD, silu]),
         // The second GEMM runs between the activation and the gate.
         ("LlamaMLP", "gated_activation", &[mm, silu, mm, MUL]),
         ("Shortcut", "bias_activation", &[ADD, relu]),

@@ -107,12 +107,24 @@ fn takes(comparison: &Comparison, what: &str, times: Pair<i64>) -> String {
                 than(step)
             )
         }
-        None => format!(
-            " The target takes {} {what}, the reference {}{}.",
-            said.target,
-            said.reference,
-            than(times)
-        ),
+        None => {
+            let as_much = comparison.for_as_many_calls();
+            let as_much = as_much.map(|(ratio, times)| {
+                format!(
+                    " By its calls it does {} as much, for which the reference would take {}{}.",
+                    words::times(ratio),
+                    format::time_ns(times.reference),
+                    than(times)
+                )
+            });
+            format!(
+                " The target takes {} {what}, the reference {}{}.{}",
+                said.target,
+                said.reference,
+                than(times),
+                as_much.unwrap_or_default()
+            )
+        }
     }
 }
 
@@ -181,6 +193,7 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     }
     findings.extend(steps(comparison));
     findings.extend(largest(comparison));
+    findings.extend(by_category(comparison));
     let judged = [explained(comparison), verdicts(comparison)];
     let judged: Vec<String> = judged.into_iter().flatten().collect();
     findings.extend((!judged.is_empty()).then(|| judged.join(" ")));
@@ -241,6 +254,29 @@ fn largest(comparison: &Comparison) -> Option<String> {
         })
         .collect();
     (!named.is_empty()).then(|| format!("The largest differences: {}.", named.join(", ")))
+}
+
+/// The categories that differ most; none if the traces hold different amounts of work, which all of them follow.
+fn by_category(comparison: &Comparison) -> Option<String> {
+    if !comparison.has_gpu_times() || !comparison.amount.is_same() || comparison.work.is_some() {
+        return None;
+    }
+    let rows = comparison.categories.iter();
+    let rows = rows.filter(|row| comparison.parts.is_notable(row.times()));
+    let mut rows: Vec<_> = rows.collect();
+    rows.arrange_by_key(|row| std::cmp::Reverse(row.times().difference().unsigned_abs()));
+    let named = rows.iter().take(N_NAMED).map(|row| {
+        let difference = format::signed_time_ns(row.times().difference());
+        let change = row.times().change_percent();
+        let change = change.map(|change| format!(", {}", words::signed_percent(Some(change))));
+        format!(
+            "{} ({difference}{})",
+            row.key.label(),
+            change.unwrap_or_default()
+        )
+    });
+    let named: Vec<String> = named.collect();
+    (named.len() > 1).then(|| format!("By category: {}.", named.join(", ")))
 }
 
 /// A part with the name of its operation quoted.
