@@ -139,7 +139,8 @@ fn a_log_directory_lists_its_runs_and_opens_them() {
         page.click("#open-chosen").await;
         page.wait_until_shown(2).await;
         page.find("[data-testid=compare-headline]").await;
-        page.wait_text(".trace-bar", "new.1764000900000000000").await;
+        page.wait_text(".trace-bar", "new.1764000900000000000")
+            .await;
         page.click("[data-nav=overview]").await;
         assert_eq!(page.text("[data-testid=headline]").await, headline(&new));
 

@@ -57,9 +57,11 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
 #[test]
 fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
     with_page("roof", async |page| {
-        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
-        let starts =
-            format!("$('[data-testid=roofline-lead]').innerText.startsWith({MARKS} + ' operations (')");
+        page.open_sample_at("#/roofline", "#roofline-chart .mark")
+            .await;
+        let starts = format!(
+            "$('[data-testid=roofline-lead]').innerText.startsWith({MARKS} + ' operations (')"
+        );
         page.wait_for(&starts).await;
         let n_marks = page.value::<u64>(MARKS).await;
         // The table below has the same rows, plus those without a roofline.
@@ -84,7 +86,8 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
 #[test]
 fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
     with_page("roof-keys", async |page| {
-        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
+        page.open_sample_at("#/roofline", "#roofline-chart .mark")
+            .await;
         page.enter("#roofline-chart", Key::Right + Key::Right).await;
         // The second mark by time is the second row of the table.
         page.wait_for(
@@ -104,7 +107,8 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
 #[test]
 fn the_pointer_shows_and_selects_a_mark() {
     with_page("roof-pointer", async |page| {
-        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
+        page.open_sample_at("#/roofline", "#roofline-chart .mark")
+            .await;
         page.act(
             "const mark = $('#roofline-chart .mark'), box = mark.getBoundingClientRect();
              for (const kind of ['mousemove', 'click'])
@@ -120,12 +124,15 @@ fn the_pointer_shows_and_selects_a_mark() {
 #[test]
 fn the_legend_filters_chart_and_table() {
     with_page("roof-legend", async |page| {
-        page.open_sample_at("#/roofline", "#roofline-chart .mark").await;
+        page.open_sample_at("#/roofline", "#roofline-chart .mark")
+            .await;
         let all = page.value::<u64>(MARKS).await;
         page.click(".chip[data-token=gemm]").await;
         page.wait_for(&format!("{MARKS} < {all}")).await;
-        page.wait_for(&format!("{MARKS} === $$('#roofline-chart .mark.c-gemm').length"))
-            .await;
+        page.wait_for(&format!(
+            "{MARKS} === $$('#roofline-chart .mark.c-gemm').length"
+        ))
+        .await;
         let some = page.value::<u64>(MARKS).await;
         page.wait_for(&format!(
             "$('[data-testid=count]').textContent.startsWith('{some} of ')"

@@ -27,6 +27,7 @@ pub(crate) mod estimate;
 mod fft;
 mod flash_attention;
 mod gemm;
+mod gemm_sizes;
 mod index;
 mod inference_attention;
 mod input;
@@ -51,7 +52,6 @@ mod rope;
 mod scaled_gemm;
 mod serving_gemm;
 mod shard;
-mod sizes;
 mod softmax;
 mod sort;
 mod ssm;
@@ -75,13 +75,13 @@ pub(crate) use dtype::{
     bytes as element_bytes, is_integer as is_integer_type, matrix as matrix_of,
 };
 pub(crate) use fft::odd_size;
+pub use gemm_sizes::GemmSizes;
 pub(crate) use index::row_bytes_of_whole;
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};
 pub use params::{Param, Params, python_dict};
 pub(crate) use rnn::sequential_steps;
-pub use sizes::ProductSizes;
 pub(crate) use sort::share_of_radix_sort;
 pub(crate) use template::of_all_blocks;
 pub(crate) use tf32::is_tf32_kernel;
@@ -197,7 +197,7 @@ pub struct PerfModel {
     /// The work of its backward pass, from the arguments of the forward call.
     pub backward: Option<fn(&OpInput) -> Option<Modelled>>,
     /// The sizes of a GEMM without TraceLens's parameters, which would include them.
-    pub product: Option<fn(&OpInput) -> Option<ProductSizes>>,
+    pub gemm_sizes: Option<fn(&OpInput) -> Option<GemmSizes>>,
     /// TraceLens's label of the backward pass.
     pub backward_category: Option<&'static str>,
     /// Whether TraceLens has a model for this op. Only such ops become rows of its sheets.

@@ -10,7 +10,7 @@ use crate::base::sort::Arrange;
 use std::sync::LazyLock;
 
 use super::SheetFamily;
-use super::{Modelled, OpInput, PerfModel, ProductSizes};
+use super::{GemmSizes, Modelled, OpInput, PerfModel};
 use super::{flash_attention, index, moe_layer, optimizer, template, triton};
 
 type Formula = fn(&OpInput) -> Option<Modelled>;
@@ -32,7 +32,7 @@ const fn reference(sheet: SheetFamily, forward: Formula, ops: &'static str) -> R
             sheet,
             forward,
             backward: None,
-            product: None,
+            gemm_sizes: None,
             backward_category: None,
             is_reference: true,
         },
@@ -49,8 +49,8 @@ const fn ours(forward: Formula, ops: &'static str) -> Row {
 
 impl Row {
     /// Adds the sizes of a GEMM that TraceLens does not know.
-    const fn product(mut self, sizes: fn(&OpInput) -> Option<ProductSizes>) -> Row {
-        self.model.product = Some(sizes);
+    const fn gemm_sizes(mut self, sizes: fn(&OpInput) -> Option<GemmSizes>) -> Row {
+        self.model.gemm_sizes = Some(sizes);
         self
     }
 

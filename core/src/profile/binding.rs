@@ -2,7 +2,7 @@
 
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
-use crate::perf::{Modelled, OpInput, PerfModel, ProductSizes, SheetFamily, Work, model};
+use crate::perf::{GemmSizes, Modelled, OpInput, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
 use crate::profile::kv_cache::KvCache;
 use crate::profile::launch::GpuId;
@@ -91,9 +91,9 @@ impl Binding {
     }
 
     /// The GEMM sizes of a model that does not report them as parameters.
-    pub fn product(&self, profile: &Profile) -> Option<ProductSizes> {
+    pub fn gemm_sizes(&self, profile: &Profile) -> Option<GemmSizes> {
         let is_whole = self.pass == Pass::Forward && self.shares == 1;
-        let sizes = self.model.product.filter(|_| is_whole)?;
+        let sizes = self.model.gemm_sizes.filter(|_| is_whole)?;
         sizes(&OpInput::of_call(&profile.trace, self.call)?)
     }
 

@@ -10,13 +10,13 @@ use crate::names::gemm::{
     is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_split, is_split_sum,
 };
 use crate::names::tile::Tile;
-pub(crate) use crate::perf::ProductSizes as GemmSizes;
+pub(crate) use crate::perf::GemmSizes;
 use crate::perf::{ComputeSpec, Modelled, Work};
 
 impl GemmSizes {
     /// Sizes from the parameters of the perf model or from what it knows otherwise; `None` if it has neither.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<GemmSizes> {
-        GemmSizes::of_params(operation).or_else(|| operation.first()?.binding?.product(profile))
+        GemmSizes::of_params(operation).or_else(|| operation.first()?.binding?.gemm_sizes(profile))
     }
 
     /// Sizes from the parameters of the perf model.

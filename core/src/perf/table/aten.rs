@@ -4,8 +4,8 @@ use super::super::SheetFamily::*;
 use super::super::attention::ATEN_FLASH;
 use super::super::unlisted;
 use super::super::{
-    aten_attention, conv, elementwise, fft, gemm, index, linalg, loss, norm, pool, reduce,
-    resample, rnn, scaled_gemm, serving_gemm, shard, sizes, softmax, sort,
+    aten_attention, conv, elementwise, fft, gemm, gemm_sizes, index, linalg, loss, norm, pool,
+    reduce, resample, rnn, scaled_gemm, serving_gemm, shard, softmax, sort,
 };
 use super::{Row, ours, reference};
 
@@ -57,22 +57,22 @@ pub(super) const ATEN: &[Row] = &[
     ours(|call| gemm::listed(call, 1, false), "aten::_addmm_activation aten::addmm_"),
     ours(gemm::distances, "aten::_cdist_forward"),
     ours(gemm::grouped_mm, "
-        aten::_grouped_mm aten::_scaled_grouped_mm aten::_scaled_grouped_mm_v2").product(sizes::of_groups),
-    ours(gemm::int_mm, "aten::_int_mm").product(sizes::of_two),
+        aten::_grouped_mm aten::_scaled_grouped_mm aten::_scaled_grouped_mm_v2").gemm_sizes(gemm_sizes::of_groups),
+    ours(gemm::int_mm, "aten::_int_mm").gemm_sizes(gemm_sizes::of_two),
     ours(gemm::half_sparse, "aten::_sparse_semi_structured_mm"),
     ours(gemm::addbmm, "aten::addbmm aten::addbmm_"),
     reference(Gemm, |call| gemm::listed(call, 1, false), "aten::addmm"),
-    ours(|call| gemm::with_vector(call, 1), "aten::addmv aten::addmv_").product(|call| sizes::of_vector(call, 1)),
+    ours(|call| gemm::with_vector(call, 1), "aten::addmv aten::addmv_").gemm_sizes(|call| gemm_sizes::of_vector(call, 1)),
     ours(gemm::addr, "aten::addr aten::addr_"),
     reference(Gemm, |call| gemm::listed(call, 1, true), "aten::baddbmm"),
     ours(|call| gemm::listed(call, 1, true), "aten::baddbmm_"),
     reference(Gemm, |call| gemm::listed(call, 0, true), "aten::bmm"),
     ours(gemm::dot, "aten::dot aten::vdot"),
-    ours(gemm::linear, "aten::linear").product(sizes::of_rows),
+    ours(gemm::linear, "aten::linear").gemm_sizes(gemm_sizes::of_rows),
     ours(gemm::linear_backward, "aten::linear_backward"),
-    ours(gemm::matmul, "aten::matmul").product(sizes::of_matmul),
+    ours(gemm::matmul, "aten::matmul").gemm_sizes(gemm_sizes::of_matmul),
     reference(Gemm, |call| gemm::listed(call, 0, false), "aten::mm"),
-    ours(|call| gemm::with_vector(call, 0), "aten::mv").product(|call| sizes::of_vector(call, 0)),
+    ours(|call| gemm::with_vector(call, 0), "aten::mv").gemm_sizes(|call| gemm_sizes::of_vector(call, 0)),
 
     ours(index::read_only, "
         aten::_assert_async aten::_is_all_true aten::_is_any_true aten::_local_scalar_dense
@@ -214,10 +214,10 @@ pub(super) const ATEN: &[Row] = &[
     ours(|call| rnn::recurrent(call, [10, 11, 12, 16], 2.0), "aten::miopen_rnn_backward"),
 
     reference(Gemm, scaled_gemm::scaled_mm, "aten::_scaled_mm"),
-    ours(|call| unlisted(scaled_gemm::scaled_mm(call)), "aten::_scaled_mm_v2").product(sizes::of_two),
+    ours(|call| unlisted(scaled_gemm::scaled_mm(call)), "aten::_scaled_mm_v2").gemm_sizes(gemm_sizes::of_two),
 
     ours(serving_gemm::weight_packed, "aten::_weight_int4pack_mm"),
-    ours(serving_gemm::weight_packed, "aten::_weight_int8pack_mm").product(sizes::of_rows),
+    ours(serving_gemm::weight_packed, "aten::_weight_int8pack_mm").gemm_sizes(gemm_sizes::of_rows),
 
     ours(shard::chunk_cat, "aten::_chunk_cat"),
     ours(shard::split_copy, "aten::split_with_sizes_copy"),

@@ -4,8 +4,8 @@ use super::super::SheetFamily::*;
 use super::super::flash_attention::{FLASH_3, listed_if_dense};
 use super::super::unlisted;
 use super::super::{
-    aten_attention, conv, elementwise, flash_attention, inference_attention, loss, moe, norm,
-    quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, sizes, softmax, ssm,
+    aten_attention, conv, elementwise, flash_attention, gemm_sizes, inference_attention, loss, moe,
+    norm, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, softmax, ssm,
 };
 use super::{Row, ours, reference};
 
@@ -97,10 +97,10 @@ pub(super) const LIBRARIES: &[Row] = &[
     reference(Gemm, scaled_gemm::te_gemm, "tex_ts::te_gemm_ts"),
 
     ours(serving_gemm::te_linear, "_LayerNormLinear _Linear"),
-    ours(serving_gemm::four_bit_rows, "bitsandbytes::gemv_4bit").product(sizes::of_four_bits),
+    ours(serving_gemm::four_bit_rows, "bitsandbytes::gemv_4bit").gemm_sizes(gemm_sizes::of_four_bits),
     ours(serving_gemm::rows, "
         bitsandbytes::int8_scaled_mm fbgemm::f8f8bf16 fbgemm::f8f8bf16_blockwise
-        fbgemm::f8f8bf16_rowwise fbgemm::f8f8bf16_tensorwise fbgemm::i8i8bf16").product(sizes::of_rows),
+        fbgemm::f8f8bf16_rowwise fbgemm::f8f8bf16_tensorwise fbgemm::i8i8bf16").gemm_sizes(gemm_sizes::of_rows),
 
     ours(shard::chunk_cat, "fsdp::chunk_cat"),
 

@@ -4,8 +4,8 @@ use super::super::SheetFamily::*;
 use super::super::rms_norm::{ADDS, ALONE, fused_norm};
 use super::super::unlisted;
 use super::super::{
-    cache, collective, elementwise, flash_attention, inference_attention, mhc, moe, norm, quant,
-    rms_norm, rope, scaled_gemm, serving_gemm, sizes,
+    cache, collective, elementwise, flash_attention, gemm_sizes, inference_attention, mhc, moe,
+    norm, quant, rms_norm, rope, scaled_gemm, serving_gemm,
 };
 use super::{Row, ours, reference};
 
@@ -169,16 +169,16 @@ pub(super) const SERVING: &[Row] = &[
     ours(serving_gemm::weight_only, "
         _C::allspark_w8a16_gemm _C::awq_gemm _C::awq_marlin_gemm _C::gptq_gemm _C::gptq_marlin_gemm
         _C::gptq_marlin_24_gemm _C::machete_mm _C::marlin_gemm torchao::marlin_24_gemm
-        sgl_kernel::gptq_gemm sgl_kernel::gptq_marlin_gemm").product(sizes::of_packed),
+        sgl_kernel::gptq_gemm sgl_kernel::gptq_marlin_gemm").gemm_sizes(gemm_sizes::of_packed),
     ours(serving_gemm::fp4_out_first, "_C::cutlass_scaled_fp4_mm sgl_kernel::cutlass_scaled_fp4_mm"),
-    ours(serving_gemm::out_first, "_C::cutlass_scaled_mm _C::cutlass_scaled_mm_azp").product(sizes::of_out),
+    ours(serving_gemm::out_first, "_C::cutlass_scaled_mm _C::cutlass_scaled_mm_azp").gemm_sizes(gemm_sizes::of_out),
     ours(serving_gemm::plain_out_first, "
         _C::router_gemm_bf16_fp32 sgl_kernel::dsv3_fused_a_gemm sgl_kernel::dsv3_router_gemm"),
     ours(serving_gemm::lora_expand, "vllm::lora_expand"),
     ours(serving_gemm::lora_shrink, "vllm::lora_shrink"),
-    ours(serving_gemm::batches, "sgl_kernel::bmm_fp8").product(sizes::of_two),
+    ours(serving_gemm::batches, "sgl_kernel::bmm_fp8").gemm_sizes(gemm_sizes::of_two),
     ours(serving_gemm::columns, "
-        sgl_kernel::fp8_blockwise_scaled_mm sgl_kernel::fp8_scaled_mm sgl_kernel::int8_scaled_mm").product(sizes::of_two),
+        sgl_kernel::fp8_blockwise_scaled_mm sgl_kernel::fp8_scaled_mm sgl_kernel::int8_scaled_mm").gemm_sizes(gemm_sizes::of_two),
     ours(serving_gemm::rows, "
-        vllm::apply_w8a8_block_fp8_linear vllm::w8a8_block_fp8_matmul_func").product(sizes::of_rows),
+        vllm::apply_w8a8_block_fp8_linear vllm::w8a8_block_fp8_matmul_func").gemm_sizes(gemm_sizes::of_rows),
 ];

@@ -381,7 +381,7 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
     ops.find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
-        let sizes = GemmSizes::of_modelled(&modelled).or_else(|| binding.product(profile))?;
+        let sizes = GemmSizes::of_modelled(&modelled).or_else(|| binding.gemm_sizes(profile))?;
         let GemmSizes { batch, m, n, k, .. } = sizes;
         let matrix = Matrix { batch, n, k };
         let compute = modelled.work.compute;
