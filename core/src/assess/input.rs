@@ -2,13 +2,16 @@
 
 use super::{Evaluation, ReportOptions, Timelines};
 use crate::base::interval::sum;
-use crate::hardware::{GpuSpec, detect};
+use crate::hardware::{GpuSpec, Vendor, detect, vendor_of};
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
 /// The GPU named by the trace, looked up once because every operation asks for it.
 struct RecordedOn(Option<&'static GpuSpec>);
+
+/// Who makes the GPUs of the trace, looked up once.
+struct RecordedVendor(Option<Vendor>);
 
 /// The input of every analysis.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +76,16 @@ impl<'a> Input<'a> {
     /// The chosen GPU.
     pub fn gpu(&self) -> Option<&'a GpuSpec> {
         self.options.gpu.as_deref()
+    }
+
+    /// Who makes the chosen GPU; without one, those that the trace was recorded on.
+    pub fn vendor(&self) -> Option<Vendor> {
+        let of_trace = || {
+            let trace = &self.profile.trace;
+            let recorded = self.profile.once(|| RecordedVendor(vendor_of(trace)));
+            recorded.0
+        };
+        self.gpu().and_then(|gpu| gpu.vendor).or_else(of_trace)
     }
 
     /// Number of compute units of the GPU: the recorded one if the trace is from that GPU, else the known one.

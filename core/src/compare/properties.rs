@@ -8,7 +8,7 @@ use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
 use crate::base::interval::sum;
 use crate::findings::{Finding, idle_code};
-use crate::hardware::GpuSpec;
+use crate::hardware::{GpuSpec, Vendor, vendor_of};
 use crate::profile::autograd::is_engine_call;
 use crate::profile::lanes;
 use crate::profile::launch::is_graph_call;
@@ -32,6 +32,8 @@ pub struct TraceProperties {
     pub platform: Option<String>,
     /// The GPU that its report compares with.
     pub gpu: Option<Arc<GpuSpec>>,
+    /// Who makes that GPU; without one, those that it was recorded on.
+    pub(crate) vendor: Option<Vendor>,
     /// Whether any operation has the shapes of its arguments.
     pub has_shapes: bool,
     /// What its times measure: the GPU, or the CPU if no GPU activity was recorded.
@@ -169,6 +171,10 @@ impl TraceProperties {
             model: side.profile.model_info().model.value.clone(),
             platform: hardware.recorded_on.clone().or(gpu),
             gpu: hardware.gpu.clone(),
+            vendor: match hardware.gpu.as_ref().and_then(|gpu| gpu.vendor) {
+                None => vendor_of(&side.profile.trace),
+                chosen => chosen,
+            },
             measure: side.report.overview.measure,
             timeline: side.report.timelines.whole,
             host_ns: sum(host.map(|op| op.self_ns)),

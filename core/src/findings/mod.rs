@@ -66,7 +66,7 @@ pub use rule::RuleDoc;
 pub(crate) use rule::{Words, fill};
 pub(crate) use serving::memory::{StepMemory, StepsOf};
 
-use crate::hardware::Vendor;
+use crate::hardware::{Vendor, vendor_of};
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::reduction::ReductionKind;
 use crate::names::{Family, LoopKind};
@@ -187,11 +187,7 @@ impl Analyses {
                     .findings
                     .retain(|finding| !finding.is_about_pytorch());
             }
-            let devices = &input.profile.trace.devices;
-            if devices
-                .iter()
-                .any(|device| device.vendor == Vendor::Intel.label())
-            {
+            if vendor_of(&input.profile.trace) == Some(Vendor::Intel) {
                 let findings = outcome.findings.iter_mut();
                 findings.for_each(|finding| finding.use_module("xpu"));
             }

@@ -47,10 +47,11 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
         let narrow = sixteen_bit(input);
         return format!("run it in FP32, or in {narrow}, where the accuracy suffices");
     }
-    let has_tf32 = input.gpu().map(|gpu| {
-        let has_switch = gpu.vendor != Some(Vendor::Amd) || !is_convolution(input, rows);
-        has_switch && is_tf32_faster(gpu, input)
-    });
+    let has_switch = input.vendor() != Some(Vendor::Amd) || !is_convolution(input, rows);
+    let has_tf32 = match input.gpu() {
+        Some(gpu) => Some(has_switch && is_tf32_faster(gpu, input)),
+        None => (!has_switch).then_some(false),
+    };
     let tf32 = match has_tf32 {
         _ if runs_tf32(input, rows) || are_short_of_memory(input, rows) => "",
         Some(false) => "",
@@ -80,8 +81,7 @@ fn is_tf32_faster(gpu: &GpuSpec, input: &Input) -> bool {
 
 /// The PyTorch switch that makes the longest row use TF32, in parentheses.
 fn tf32_switch(input: &Input, rows: &[&Row]) -> &'static str {
-    let vendor = input.gpu().and_then(|gpu| gpu.vendor);
-    match (is_convolution(input, rows), vendor) {
+    match (is_convolution(input, rows), input.vendor()) {
         (true, _) => " (`torch.backends.cudnn.allow_tf32 = True`)",
         (false, Some(Vendor::Amd)) => {
             " (`torch.set_float32_matmul_precision(\"high\")`, with `HIPBLASLT_ALLOW_TF32=1` in the environment)"
@@ -100,9 +100,8 @@ pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
         }
         _ if are_complex(input, rows) => {
             // AMD's libraries have TF32 for real numbers alone.
-            let gpu = input.gpu();
-            let has_tf32 =
-                gpu.is_none_or(|gpu| gpu.vendor != Some(Vendor::Amd) && is_tf32_faster(gpu, input));
+            let has_tf32 = input.vendor() != Some(Vendor::Amd)
+                && input.gpu().is_none_or(|gpu| is_tf32_faster(gpu, input));
             (has_tf32 && !runs_tf32(input, rows)).then(|| {
                 let switch = tf32_switch(input, rows);
                 format!("allow TF32 where the accuracy suffices{switch}")

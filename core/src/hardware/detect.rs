@@ -1,7 +1,7 @@
 //! Which GPU a trace was recorded on.
 
 use super::{Basis, Confidence, GPUS, GpuSpec, Precision, Vendor};
-use crate::trace::DeviceProperties;
+use crate::trace::{ByName, Category, DeviceProperties, Trace};
 
 /// The profile of a trace's devices; `None` if it cannot be determined, or if the devices differ.
 ///
@@ -67,26 +67,56 @@ pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
 pub fn completed(gpu: &GpuSpec, devices: &[DeviceProperties]) -> Option<GpuSpec> {
     let device = devices.first()?;
     let known = detect_one(device);
-    let of_name = || {
-        let name = device
-            .name
-            .split(|letter: char| !letter.is_ascii_alphanumeric());
-        let named = name.collect::<Vec<&str>>();
-        let mut vendors = Vendor::ALL.into_iter();
-        vendors.find(|vendor| named.contains(&vendor.label()) || device.vendor == vendor.label())
-    };
     let of_device = device.compute_major.zip(device.compute_minor);
     let completed = GpuSpec {
-        vendor: gpu
-            .vendor
-            .or(known.and_then(|known| known.vendor))
-            .or_else(of_name),
+        vendor: gpu.vendor.or_else(|| maker(device)),
         compute: gpu.compute.or(of_device),
         n_sms: gpu.n_sms.or(device.n_sms),
         n_peers: gpu.n_peers.or(known.and_then(|known| known.n_peers)),
         ..gpu.clone()
     };
     (gpu.confidence == Confidence::User && completed != *gpu).then_some(completed)
+}
+
+/// Who makes the GPUs that a trace was recorded on: as its devices say, else as the runtime that was called.
+pub fn vendor_of(trace: &Trace) -> Option<Vendor> {
+    let mut of_call = ByName::new(vendor_of_call);
+    let mut calls = trace.events.of_category(Category::is_runtime);
+    let of_device = trace.devices.first().and_then(maker);
+    of_device.or_else(|| calls.find_map(|call| of_call.of(trace, call)))
+}
+
+/// Who makes a device.
+fn maker(device: &DeviceProperties) -> Option<Vendor> {
+    let of_table = || detect_one(device).and_then(|gpu| gpu.vendor);
+    let name = device
+        .name
+        .split(|letter: char| !letter.is_ascii_alphanumeric());
+    let named: Vec<&str> = name.collect();
+    let mut vendors = Vendor::ALL.into_iter();
+    vendors
+        .find(|vendor| named.contains(&vendor.label()) || device.vendor == vendor.label())
+        .or_else(of_table)
+}
+
+/// Whose runtime a call belongs to: `hipLaunchKernel`, `cudaMemcpyAsync`, `cuLaunchKernel`, `urEnqueueKernelLaunch`.
+fn vendor_of_call(name: &str) -> Option<Vendor> {
+    const PREFIXES: [(&str, Vendor); 6] = [
+        ("hip", Vendor::Amd),
+        ("cuda", Vendor::Nvidia),
+        ("cu", Vendor::Nvidia),
+        ("ur", Vendor::Intel),
+        ("ze", Vendor::Intel),
+        ("pi", Vendor::Intel),
+    ];
+    let is_of = |prefix: &str| {
+        let rest = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))
+    };
+    let mut prefixes = PREFIXES.into_iter();
+    prefixes
+        .find(|(prefix, _)| is_of(prefix))
+        .map(|(_, vendor)| vendor)
 }
 
 /// The GPU of the table for a device name as written by profilers.
@@ -281,6 +311,31 @@ mod tests {
         };
         assert_eq!(id(device), Some("MI300X"));
         assert_eq!(id(named("AMD Radeon Graphics")), None);
+    }
+
+    #[test]
+    fn the_runtime_tells_the_vendor() {
+        let vendor_of = |device: DeviceProperties, call: &str| {
+            let mut trace = crate::testing::Timetable::new()
+                .runtime(call, 1, 10..20)
+                .trace();
+            trace.devices = vec![device];
+            super::vendor_of(&trace)
+        };
+        let calls = [
+            ("hipExtModuleLaunchKernel", Some(Vendor::Amd)),
+            ("cudaLaunchKernel", Some(Vendor::Nvidia)),
+            ("cuLaunchKernelEx", Some(Vendor::Nvidia)),
+            ("urEnqueueKernelLaunch", Some(Vendor::Intel)),
+            ("custom", None),
+            ("launch", None),
+        ];
+        for (call, expected) in calls {
+            assert_eq!(vendor_of(named("GPU"), call), expected, "{call}");
+        }
+        // What the device says comes first.
+        let device = named("AMD Radeon RX 6600");
+        assert_eq!(vendor_of(device, "cudaLaunchKernel"), Some(Vendor::Amd));
     }
 
     /// A card of two dies may be one device or two.

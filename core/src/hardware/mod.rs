@@ -10,7 +10,7 @@ pub mod roofline;
 mod table;
 mod work;
 
-pub use detect::{by_name as of_name, candidates, completed, detect, part_of_a_gpu};
+pub use detect::{by_name as of_name, candidates, completed, detect, part_of_a_gpu, vendor_of};
 pub use file::{MAX_FILE_BYTES, parse};
 pub use table::GPUS;
 pub use work::{ComputeSpec, Unit, Work};

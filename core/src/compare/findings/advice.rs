@@ -363,8 +363,8 @@ pub(super) fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
 }
 
 fn is_on_amd(comparison: &Comparison) -> bool {
-    let target = comparison.sides.target.gpu.as_deref();
-    target.is_some_and(|gpu| gpu.vendor == Some(Vendor::Amd))
+    let target = &comparison.sides.target;
+    target.vendor == Some(Vendor::Amd)
 }
 
 /// How to make PyTorch call a particular attention operator.

@@ -308,9 +308,7 @@ fn is_of_previous_generation(input: &Input, observed: &Observed) -> bool {
 
 /// Whether the framework runs its Triton kernels on an AMD GPU, for which it has others, too.
 fn has_other_flash_library(input: &Input, observed: &Observed) -> bool {
-    let is_amd = input
-        .gpu()
-        .is_some_and(|gpu| gpu.vendor == Some(Vendor::Amd));
+    let is_amd = input.vendor() == Some(Vendor::Amd);
     let is_of_framework = observed
         .operation
         .short_name(input.profile)

@@ -152,8 +152,7 @@ fn advice(input: &Input, layouts: &Layouts) -> String {
 
 /// What the channels-last format needs besides, in parentheses: AMD's library of versions before 7 gets it only if asked.
 pub(super) fn channels_last_switch(input: &Input) -> &'static str {
-    let vendor = input.gpu().and_then(|gpu| gpu.vendor);
-    match vendor {
+    match input.vendor() {
         Some(Vendor::Amd) => {
             " (before ROCm 7 with `PYTORCH_MIOPEN_SUGGEST_NHWC=1` in the environment)"
         }

@@ -48,7 +48,7 @@ impl Subject for Observed<'static> {
         } else {
             optimizer
         };
-        let vendor = group.input.gpu().and_then(|gpu| gpu.vendor);
+        let vendor = group.input.vendor();
         vec![
             ("time", observed.time()),
             ("first", first.to_owned()),

@@ -72,6 +72,9 @@ const LEAST_SHARE: f64 = 0.2;
 /// From this number of kernels for each GEMM on, an operand is quantized step by step.
 const LEAST_STEPS: u64 = 3;
 
+/// Such steps count from this share of the time of their GEMMs on, without those that write the narrow operands.
+const LEAST_SHARE_OF_STEPS: f64 = 0.1;
+
 /// All GEMMs that take less time than what is done to their operands, or all for which that takes a good part of it.
 pub(super) struct Prepared {
     kind: Kind,
@@ -104,6 +107,19 @@ struct OfGemm {
 impl OfGemm {
     fn preparation_ns(&self) -> i64 {
         sum(self.preparation.values().copied())
+    }
+
+    /// What precedes the GEMMs as a share of their time.
+    fn share(&self) -> f64 {
+        self.preparation_ns() as f64 / self.ns.max(1) as f64
+    }
+
+    /// Whether this is a good part of it.
+    fn is_costly(&self) -> bool {
+        let steps_ns = self.preparation_ns().saturating_sub(self.writes_ns);
+        let are_steps = self.writes_ns > 0 && self.n_kernels >= self.n.saturating_mul(LEAST_STEPS);
+        self.share() > LEAST_SHARE
+            || are_steps && steps_ns as f64 > self.ns as f64 * LEAST_SHARE_OF_STEPS
     }
 }
 
@@ -149,12 +165,9 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
             _ => before.push((step, part)),
         }
     }
-    let share = |gemm: &OfGemm| gemm.preparation_ns() as f64 / gemm.ns.max(1) as f64;
-    let costly = of_gemms
-        .into_iter()
-        .filter(|(_, gemm)| share(gemm) > LEAST_SHARE);
+    let costly = of_gemms.into_iter().filter(|(_, gemm)| gemm.is_costly());
     let by_kind = grouped(
-        costly.map(|((kind, at), gemm)| ((kind, share(&gemm) > 1.0), (at, gemm))),
+        costly.map(|((kind, at), gemm)| ((kind, gemm.share() > 1.0), (at, gemm))),
         |all: &mut Vec<(usize, OfGemm)>, one| all.push(one),
     );
     let prepared = by_kind
@@ -404,7 +417,7 @@ pub(super) const RULES: &[Rule<Prepared>] = &[
     },
     Rule {
         key: "quantized_in_steps",
-        when: "three or more kernels for each GEMM of 8 bits or fewer quantize its operands step by step, in more than a fifth of its time",
+        when: "three or more kernels for each GEMM of 8 bits or fewer quantize its operands step by step, in more than a fifth of its time, or in more than a tenth without those that write them",
         applies: |_, observed| observed.is_in_steps(),
         title: "Operands quantized step by step",
         issue: "{kernels} quantize the operands of {gemms} directly before them: {preparation}, for GEMMs of {gemm_time} (the longest: {longest}).",

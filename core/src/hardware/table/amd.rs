@@ -79,25 +79,25 @@ pub(super) fn rows() -> Vec<GpuSpec> {
         gpu("RX-7900-XTX", "AMD Radeon RX 7900 XTX", &["RX 7900 XTX"])
             .chip(48, (11, 0))
             .memory(24.0, 960.0, None)
-            .source(Printed, "AMD Radeon RX 7900 XTX product page")
+            .source(Printed, "AMD Radeon RX 7900 XTX product page; BF16, INT8: GPUOpen, Using the Matrix Cores of AMD RDNA 4")
             .matrix_peaks("fp16 122.8, bf16 122.8, int8 122.8")
             .vector_peaks("fp32 61.4"),
         gpu("PRO-W7900", "AMD Radeon PRO W7900", &["PRO W7900"])
             .chip(48, (11, 0))
             .memory(48.0, 864.0, None)
-            .source(Printed, "AMD Radeon PRO W7900 datasheet")
+            .source(Printed, "AMD Radeon PRO W7900 datasheet; BF16, INT8: GPUOpen, Using the Matrix Cores of AMD RDNA 4")
             .matrix_peaks("fp16 122.6, bf16 122.6, int8 122.6")
             .vector_peaks("fp32 61.3"),
         gpu("RX-9070-XT", "AMD Radeon RX 9070 XT", &["RX 9070 XT"])
             .chip(32, (12, 0))
             .memory(16.0, 640.0, None)
-            .source(Printed, "AMD Radeon RX 9070 XT product page")
+            .source(Printed, "AMD Radeon RX 9070 XT product page; BF16: GPUOpen, Using the Matrix Cores of AMD RDNA 4")
             .matrix_peaks("fp16 195, bf16 195, fp8 389, int8 389")
             .vector_peaks("fp32 48.7"),
         gpu("AI-PRO-R9700", "AMD Radeon AI PRO R9700", &["AI PRO R9700"])
             .chip(32, (12, 0))
             .memory(32.0, 640.0, None)
-            .source(Printed, "AMD Radeon AI PRO R9700 product page")
+            .source(Printed, "AMD Radeon AI PRO R9700 product page; BF16: GPUOpen, Using the Matrix Cores of AMD RDNA 4")
             .matrix_peaks("fp16 191, bf16 191, fp8 383, int8 383")
             .vector_peaks("fp32 47.8"),
     ]

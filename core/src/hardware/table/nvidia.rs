@@ -113,7 +113,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
         gpu("L20", "NVIDIA L20", &["L20"])
             .chip(92, (8, 9))
             .memory(48.0, 864.0, Some(64.0))
-            .source(Derived, "NVIDIA L20 datasheet, as distributors print it")
+            .source(ThirdParty, "figures of resellers")
             .matrix_peaks("tf32 59.8, fp16 119.5, bf16 119.5, fp8 239, int8 239")
             .vector_peaks("fp32 59.8"),
         gpu("L40S", "NVIDIA L40S", &["L40S"])
@@ -160,6 +160,15 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             .source(Printed, H200)
             .matrix_peaks(HOPPER_SXM_MATRIX)
             .vector_peaks(HOPPER_SXM_VECTOR),
+        gpu("H800-PCIe", "NVIDIA H800 PCIe", &["H800 PCIe"])
+            .chip(114, (9, 0))
+            .memory(80.0, 2039.0, None)
+            .source(
+                Derived,
+                "NVIDIA H100 datasheet, without the links and FP64 of an H100",
+            )
+            .matrix_peaks("tf32 378, fp16 756, bf16 756, fp8 1513, int8 1513")
+            .vector_peaks("fp32 51"),
         gpu("H800", "NVIDIA H800 SXM", &["H800"])
             .chip(132, (9, 0))
             .memory(80.0, 3350.0, Some(400.0))

@@ -172,3 +172,23 @@ fn a_cold_start_names_the_switch_of_the_runtime() {
     assert_contains(&kernel("H100"), &["CUDA_MODULE_LOADING"]);
     assert_contains_none(&kernel("MI300X"), &["CUDA"]);
 }
+
+/// Without a known GPU, the runtime's calls tell the vendor.
+#[test]
+fn a_cold_start_on_an_unknown_gpu_names_no_switch_of_another_runtime() {
+    let kernel = |runtime: &str| {
+        let call = |what: &str| format!("{runtime}{what}");
+        let launched = |trace: Timetable, id: u32, at: u32| {
+            trace
+                .op("aten::add", at - 5..at + 8)
+                .runtime(&call("LaunchKernel"), id, at..at + 5)
+                .kernel(id, "add_kernel", at + 10..at + 20)
+        };
+        let trace = launched(Timetable::new(), 1, 10);
+        let trace = trace.runtime(&call("ModuleLoadData"), 9, 100..700);
+        let cold = found(&launched(trace, 2, 1_000).profile(), "start_up");
+        cold.kernel
+    };
+    assert_contains(&kernel("cu"), &["CUDA_MODULE_LOADING"]);
+    assert_contains_none(&kernel("hip"), &["CUDA"]);
+}

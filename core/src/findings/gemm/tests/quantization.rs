@@ -77,8 +77,11 @@ fn quantizing_step_by_step() {
     // One kernel does it, or a small part of the time goes to it.
     let fused = |calls: Calls| calls.call("_C::dynamic_scaled_fp8_quant", "", "quant_kernel", 60);
     assert_eq!(figures(&fp8_layers(fused), key), None);
-    let little = fp8_layers(|calls| quantized(calls, 6));
+    let little = fp8_layers(|calls| quantized(calls, 3));
     assert_eq!(figures(&little, key), None);
+    // Less than a fifth of the GEMMs, but five of six kernels can go.
+    let short = fp8_layers(|calls| quantized(calls, 6));
+    assert_eq!(figures(&short, key), Some((90, 120)));
 }
 
 #[test]
