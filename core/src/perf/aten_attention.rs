@@ -31,7 +31,7 @@ fn other_layout(input: &OpInput) -> Layout {
 }
 
 /// `_scaled_dot_product_fused_attention_overrideable(q, k, v, bias[3], dropout[4], causal[5], …)`, for other vendors'
-/// GPUs; also `scaled_dot_product_attention` where it launches a kernel itself.
+/// GPUs; also `scaled_dot_product_attention` and its general implementation, where they launch kernels themselves.
 pub(super) const OVERRIDEABLE: Layout = ATEN_OTHER.at(0, Some(4), 5);
 
 /// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`. TraceLens takes

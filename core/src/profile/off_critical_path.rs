@@ -8,7 +8,8 @@
 //!
 //! If `a` were shorter, `b` would not start earlier: shortening it saves time only once kernels are launched early
 //! enough. The same applies to everything that runs after the last such gap, or after the CPU last waited for the GPU:
-//! a thread that waits continues earlier when kernels end earlier.
+//! a thread that waits continues earlier when kernels end earlier. A thread also waits in a call that lasts as long as its
+//! kernel.
 
 use std::cell::OnceCell;
 
@@ -16,6 +17,7 @@ use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::gaps::Gap;
+use crate::profile::rows::PerfRow;
 use crate::profile::runtime_calls::blocking_calls;
 use crate::profile::timeline::GpuClass;
 use crate::trace::EventId;
@@ -77,6 +79,8 @@ fn waits(profile: &Profile) -> Vec<(i64, i64)> {
         let call = span(copy.launched_by?);
         (call.1 >= copy.span.end_ns).then_some(call)
     }));
+    let calls = profile.operations().iter().flat_map(|one| &one.calls);
+    waits.extend(calls.filter_map(|call| waits_for_kernel(profile, call)));
     waits.arrange();
     let mut latest_ns = i64::MIN;
     for (_, end_ns) in &mut waits {
@@ -84,6 +88,20 @@ fn waits(profile: &Profile) -> Vec<(i64, i64)> {
         *end_ns = latest_ns;
     }
     waits
+}
+
+/// A call that returns only after its last kernel, and lasts about as long as that kernel: it most likely waits for it,
+/// though no call of the runtime that waits was recorded.
+fn waits_for_kernel(profile: &Profile, call: &PerfRow) -> Option<(i64, i64)> {
+    /// A call may take as long as a shorter kernel by chance.
+    const LEAST_NS: i64 = 100_000;
+    let events = &profile.trace.events;
+    let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+    let last = work.max_by_key(|work| (work.span.end_ns, work.event))?;
+    let (from_ns, until_ns) = (events.end_ns(last.launched_by?), events.end_ns(call.event));
+    let is_most = last.span.length().saturating_mul(2) >= until_ns.saturating_sub(from_ns);
+    let waits = last.span.length() >= LEAST_NS && until_ns >= last.span.end_ns && is_most;
+    waits.then_some((from_ns, until_ns))
 }
 
 #[cfg(test)]
@@ -153,6 +171,23 @@ mod tests {
             let expected = rows([("a", a), ("b", b), ("c", 0), ("d", 0)]);
             assert_eq!(held_us(&waited), expected, "{wait:?}");
         }
+    }
+
+    #[test]
+    fn an_operator_as_long_as_its_kernel_waits_for_it() {
+        let a_us = |operator: u32, kernel: u32| {
+            let timetable = Timetable::new()
+                .op("a", 0..operator)
+                .launched("k1", 1..2, 20..20 + kernel)
+                .op("b", 600..610)
+                .launched("k2", 601..602, 620..640);
+            held_us(&timetable).first().map(|(_, us)| *us)
+        };
+        assert_eq!(a_us(260, 200), Some(0));
+        // It returns before its kernel ends, does much else, or is as short as many operators.
+        assert_eq!(a_us(210, 200), Some(200));
+        assert_eq!(a_us(580, 200), Some(200));
+        assert_eq!(a_us(80, 50), Some(50));
     }
 
     #[test]

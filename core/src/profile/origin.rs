@@ -6,8 +6,8 @@ use crate::names::frames::{file_of, is_framework};
 use crate::names::modules::ModuleRole;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
-use crate::profile::tree::NodeId;
-use crate::trace::Category;
+use crate::profile::tree::{CallTree, NodeId};
+use crate::trace::{Category, EventId};
 
 /// Where an operation is called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,6 +78,29 @@ impl Origin {
             _ => self.frame.clone(),
         }
     }
+}
+
+/// Whether an operator or a function around a call is of a kind, by category and name.
+pub(crate) fn is_within(
+    profile: &Profile,
+    tree: &CallTree,
+    call: EventId,
+    is: impl Fn(Category, &str) -> bool,
+) -> bool {
+    let trace = &profile.trace;
+    let around = tree.node_of(call).map(|node| tree.ancestors(node));
+    around.into_iter().flatten().any(|above| {
+        let event = tree.event(above);
+        event.is_some_and(|event| is(tree.category(trace, above), trace.name(event)))
+    })
+}
+
+/// Whether a loss that contains the output layer is around a call: it computes logits for a chunk of rows at a time.
+pub(crate) fn is_in_linear_loss(profile: &Profile, call: EventId) -> bool {
+    const NAMES: &[&str] = &["LinearCrossEntropy", "linear_cross_entropy"];
+    is_within(profile, profile.full_tree(), call, |_, name| {
+        NAMES.iter().any(|known| name.contains(known))
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub(crate) struct Axis {
     pub(crate) elements: f64,
     /// Number of results, each reduced separately.
     pub(crate) results: f64,
-    /// Whether elements that are adjacent in memory belong to different results; `None` without strides.
+    /// Whether elements that are adjacent in memory belong to different results; `None` for a single element.
     pub(crate) is_strided: Option<bool>,
 }
 
@@ -45,13 +45,14 @@ impl Axis {
                     .iter()
                     .any(|asked| *asked == dim || *asked + n_dims == dim)
         };
+        let contiguous = || x.shape.iter().rposition(|size| *size > 1);
         let kept = x
             .shape
             .iter()
             .enumerate()
             .filter(|(dim, _)| !is_reduced(*dim));
-        let strides = x.strides.filter(|strides| strides.len() == x.shape.len());
-        let innermost = strides.and_then(|strides| {
+        // Where strides are not recorded, tensors count as contiguous.
+        let innermost = x.strides.map_or_else(contiguous, |strides| {
             let laid = x.shape.iter().zip(strides).enumerate();
             laid.filter(|(_, (size, stride))| **size > 1 && **stride > 0)
                 .min_by_key(|(dim, (_, stride))| (**stride, std::cmp::Reverse(*dim)))

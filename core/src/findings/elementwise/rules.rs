@@ -353,7 +353,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         },
         title: "Even plain copies and sums are slow",
         issue: "{figures}, though it does nothing but read and write.",
-        model: "larger tensors, or fusion with neighbors, where the shapes allow.",
+        model: "fuse it with its neighbors (`torch.compile`): less is then read and written.",
         kernel: "check clocks, power limit and what else uses the memory, then the kernel: nothing simpler exists to compare with.",
         ..SLOW
     },

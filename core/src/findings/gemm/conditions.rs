@@ -5,9 +5,12 @@ use crate::assess::waterfall::Cause;
 use crate::findings::compute::{impact_of_gap, impact_of_steps};
 use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::prelude::*;
+use crate::hardware::roofline::{Bound, peak_tflops};
 use crate::names::HelperKind;
 use crate::profile::gemm::GemmSizes;
 use crate::profile::measured::MeasuredOperations;
+use crate::profile::operations::Operation;
+use crate::profile::origin::is_in_linear_loss;
 
 /// Whether the kernels beside the one that multiplies are mostly the reductions of a split along K.
 pub(super) fn is_of_split(input: &Input, observed: &Observed) -> bool {
@@ -78,6 +81,22 @@ pub(super) fn of_full_units(observed: &Observed) -> Option<Impact> {
             impact_of_gap(observed.row)?.within(most_ns).high_ns,
         ))
     })
+}
+
+/// Whether it is one of the memory-bound GEMMs of a loss that computes logits for a chunk of rows at a time.
+pub(super) fn is_of_chunk(input: &Input, row: &Row, operation: &Operation) -> bool {
+    let first = operation
+        .first()
+        .filter(|_| row.n_calls > 1 && row.bound == Some(Bound::Memory));
+    first.is_some_and(|call| is_in_linear_loss(input.profile, call.event))
+}
+
+/// The time beyond what its arithmetic takes.
+pub(super) fn beyond_arithmetic_ns(input: &Input, row: &Row) -> Option<i64> {
+    let work = input.evaluation(row.operation).work?;
+    let (tflops, _) = peak_tflops(work.compute?, input.gpu()?, input.options.basis)?;
+    let least_ns = work.flops / (tflops * 1e3) * row.n_calls as f64;
+    Some(row.time_ns - least_ns.round() as i64).filter(|ns| *ns > 0)
 }
 
 pub(super) fn is_gemv(observed: &Observed) -> bool {

@@ -25,6 +25,7 @@ use crate::perf::{ComputeSpec, Unit};
 use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{Helper, MeasuredOperations};
 use crate::profile::operations::Operation;
+use conditions::is_of_chunk;
 use norm::SlowNorm;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
@@ -55,6 +56,8 @@ struct Observed<'a> {
     is_of_one_input: bool,
     /// A loop over experts launches it for one of them.
     is_of_expert: bool,
+    /// A loss launches it for a chunk of its rows, too few to keep the matrix units busy.
+    is_of_chunk: bool,
     /// A slow norm that its operator runs before it.
     norm: Option<SlowNorm>,
 }
@@ -219,6 +222,7 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
         || observed.is_wide
         || observed.cause.is_some()
         || observed.is_of_older_generation()
+        || observed.is_of_chunk
         || observed.norm.is_some();
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
@@ -293,6 +297,7 @@ fn look<'a>(
         among_narrow,
         is_of_one_input: false,
         is_of_expert: false,
+        is_of_chunk: is_of_chunk(input, row, operation),
         norm: SlowNorm::of(input, row, operation),
     }
 }

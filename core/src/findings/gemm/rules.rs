@@ -5,8 +5,8 @@ use super::advice::{
     sizes, subject, tile_sentences, tiles_on_units, weights_in, wider,
 };
 use super::conditions::{
-    accumulates_slowly, copies_summand, in_16_bits, is_gemv, is_of_split, is_outer, is_skinny,
-    of_full_units, shares_matrix,
+    accumulates_slowly, beyond_arithmetic_ns, copies_summand, in_16_bits, is_gemv, is_of_split,
+    is_outer, is_skinny, of_full_units, shares_matrix,
 };
 use super::{Observed, is_tiny};
 use crate::assess::waterfall::Cause;
@@ -81,6 +81,25 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         applies: |_, observed| observed.is_of_expert && observed.is_low,
         gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         ..PER_EXPERT
+    },
+    Rule {
+        key: "gemm_per_chunk",
+        class: "chunk of a loss",
+        when: "a loss that contains the output layer launches it for a chunk of its rows, and it is memory-bound",
+        applies: |_, observed| observed.is_of_chunk,
+        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
+        title: "Output layer and loss in small chunks",
+        issue: "{calls} of GEMMs take {rows} of a loss at a time: {time}{at}; they are memory-bound, because each reads the weights of the output layer, or reads and writes their gradient.",
+        model: "give each chunk more rows (1,024 or more) as far as memory allows: set the size or the number of chunks, or pass more tokens to the loss at once where it derives the size from their number.",
+        kernel: "a loss that keeps its logits on chip (such as `cut_cross_entropy`) needs no chunks.",
+        notes: &["The estimate is the time of these GEMMs beyond that of their arithmetic."],
+        words: |group| {
+            let sizes = group.first().sizes;
+            let rows = sizes.map_or(0, |sizes| sizes.m.min(sizes.n).min(sizes.k));
+            vec![("rows", format::counted(rows, "row"))]
+        },
+        saves: Saves::AtMost(|input, observed| beyond_arithmetic_ns(input, observed.row)),
+        ..Rule::BASE
     },
     Rule {
         key: "shared_matrix",

@@ -29,8 +29,10 @@ struct Observed<'a> {
     is_of_whole: bool,
     /// The steps that a recurrent layer takes one after the other.
     sequential_steps: Option<f64>,
-    /// Whether each of these takes about as long as a launch.
-    has_short_steps: bool,
+    /// What the roofline and the latency of its steps do not explain; `None` if these are no short steps.
+    beyond_steps_ns: Option<i64>,
+    /// The kernels of a call.
+    n_kernels: f64,
     /// The size of a Fourier transform that has a large prime factor, that factor, and the next size without one.
     odd_size: Option<[u64; 3]>,
 }
@@ -78,12 +80,14 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             let work = input.evaluation(row.operation).work;
             let arguments = operation.arguments(profile);
             let steps = arguments.as_ref().and_then(sequential_steps);
-            let call_us = row.time_ns as f64 / 1e3 / row.n_calls.max(1) as f64;
-            let n_kernels = operation.work().count() as f64 / row.n_calls.max(1) as f64;
-            // Several kernels for each step are no latency of one.
-            let is_short = |steps: f64| {
-                let most_us = LAUNCHES_OF_STEP * input.options.thresholds.short_kernel_us;
-                call_us / steps < most_us && n_kernels < steps
+            let n_calls = row.n_calls.max(1) as f64;
+            let n_kernels = operation.work().count() as f64 / n_calls;
+            let beyond_steps_ns = |steps: f64| {
+                let most_ns = LAUNCHES_OF_STEP * input.options.thresholds.short_kernel_us * 1e3;
+                let beyond_ns = row.time_ns as f64 - n_calls * steps * most_ns;
+                // Where a step has kernels of its own, each of them waits for the one before it.
+                let each_ns = row.time_ns as f64 / n_calls / steps.max(n_kernels);
+                (each_ns < most_ns).then(|| beyond_ns.max(0.0) as i64)
             };
             Observed {
                 row,
@@ -93,7 +97,8 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 is_slow: is_bottleneck(input, row, &gate),
                 is_of_whole: selects_whole(profile, operation),
                 sequential_steps: steps,
-                has_short_steps: steps.is_some_and(is_short),
+                beyond_steps_ns: steps.and_then(beyond_steps_ns),
+                n_kernels,
                 odd_size: arguments.as_ref().and_then(odd_size),
             }
         })

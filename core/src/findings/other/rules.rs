@@ -1,6 +1,6 @@
 //! The rules for lookups and writes by index, for recurrent layers and for the rest.
 
-use super::Observed;
+use super::{LAUNCHES_OF_STEP, Observed};
 use crate::findings::narrower::instead_of_32_bits;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
@@ -133,25 +133,38 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "sequential_steps",
-        when: "the steps of a recurrent layer, which follow one another in fewer kernels than steps, take no longer than two short kernels",
-        applies: |_, observed| is_recurrent(observed) && observed.has_short_steps,
+        when: "the steps of a recurrent layer, which follow one another, or the kernels of each step, take no longer than two short kernels",
+        applies: |_, observed| is_recurrent(observed) && observed.beyond_steps_ns.is_some(),
         title: "Recurrent layers: short steps, one after the other",
-        issue: "{figures}; each of its {steps} takes {each}, and waits for the one before it.",
+        issue: "{figures}; each of its {steps} takes {each}{kernels}, and waits for the one before it.",
         model: "give a step more to do: larger batches take hardly longer, and shorter sequences have fewer steps; where the model is free to choose, layers that compute all positions at once (attention, convolution, scans) need none.",
         kernel: "a persistent kernel, which keeps its weights on chip from step to step, has the shortest steps: check that the library chose one for these sizes.",
-        notes: &[
-            "The time of a step is latency, which the roofline does not count: what can be saved is unknown.",
-        ],
+        notes: &["The time of a step is latency, which the roofline does not count: {saving}."],
         words: |group| {
             let first = group.first();
             let steps = first.sequential_steps.unwrap_or(1.0).max(1.0);
             let call_ns = group.mean_ns(n_calls(&group.rows)) as f64;
+            let per_step = (first.n_kernels / steps).round() as u64;
+            let kernels = match per_step {
+                0 | 1 => String::new(),
+                n => format!(" in {}", format::counted(n, "kernel")),
+            };
+            let latency = LAUNCHES_OF_STEP * group.input.options.thresholds.short_kernel_us;
+            let saving = match group.any(|observed| observed.beyond_steps_ns > Some(0)) {
+                true => format!(
+                    "at most what each step takes beyond {}, the time of two short kernels, can be saved",
+                    format::time_us(latency)
+                ),
+                false => "what can be saved is unknown".to_string(),
+            };
             vec![
+                ("kernels", kernels),
+                ("saving", saving),
                 ("steps", format::counted(steps as u64, "step")),
                 ("each", format::time_ns((call_ns / steps).round() as i64)),
             ]
         },
-        saves: Saves::Nothing,
+        saves: Saves::AtMost(|_, observed| observed.beyond_steps_ns.filter(|ns| *ns > 0)),
         ..RECURRENT
     },
     Rule {

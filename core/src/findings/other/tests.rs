@@ -207,6 +207,21 @@ fn short_steps_of_recurrent_layers_promise_nothing() {
     assert_ne!(patterns(&lstm(25_600)), ["sequential_steps"]);
 }
 
+/// 256 steps of a GEMM of 18 µs and gates of 10 µs: 7.17 ms, of which steps of 20 µs would leave 5.12.
+#[test]
+fn steps_of_several_kernels_keep_their_latency() {
+    let args = "256x32x1024:float, [4096x1024 4096x1024], =4, 8392704:float, 1x32x1024:float, 1x32x1024:float, =2, =1024, =0, =1, =False, =0., =True, =False, =[], _";
+    let kernels = [("sgemm", 18), ("elemWiseRNNcell", 10)].repeat(256);
+    let calls = Calls::new().kernels("aten::_cudnn_rnn", args, &kernels);
+    let outcome = calls.outcome_on("H100", "other");
+    let finding = only(&outcome, "sequential_steps");
+    assert_eq!(finding.impact, Some(Impact::at_most(2_048_000)));
+    assert_contains(
+        &finding.issue,
+        &["each of its 256 steps takes 28.0 µs in 2 kernels"],
+    );
+}
+
 #[test]
 fn many_short_look_ups_and_cells_are_told_by_their_number() {
     let bags = "1000000x64:float, 2048:long int, 2048:long int";

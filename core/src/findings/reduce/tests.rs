@@ -22,6 +22,8 @@ fn what_the_arguments_show_names_the_finding() {
         ("aten::sum", ROWS, "[-1]", "memory_bound_gap"),
         // Sums of columns: neighbors in memory contribute to different results.
         ("aten::sum", ROWS, "[0]", "strided_reduction"),
+        // Without strides it counts as contiguous.
+        ("aten::sum", "64000x1000:float", "[0]", "strided_reduction"),
         // Over everything: one result.
         ("aten::sum", ROWS, "[]", "few_results"),
         ("aten::amax", long, "[1]", "few_results"),

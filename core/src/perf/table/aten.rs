@@ -23,7 +23,8 @@ pub(super) const ATEN: &[Row] = &[
     reference(Sdpa, |call| ATEN_FLASH.forward(call), "aten::_scaled_dot_product_flash_attention").backward(|call| ATEN_FLASH.backward(call), Some("SDPA_bwd")),
     ours(|call| unlisted(aten_attention::SCALED_FLASH_BACKWARD.backward(call)), "aten::_scaled_dot_product_flash_attention_backward"),
     ours(|call| unlisted(aten_attention::OVERRIDEABLE.forward(call)), "
-        aten::_scaled_dot_product_fused_attention_overrideable aten::scaled_dot_product_attention"),
+        aten::_scaled_dot_product_attention_math aten::_scaled_dot_product_fused_attention_overrideable
+        aten::scaled_dot_product_attention"),
 
     ours(conv::kernel_size_first, "
         aten::_conv_depthwise2d aten::_slow_conv2d_forward aten::conv_depthwise3d

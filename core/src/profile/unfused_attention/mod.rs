@@ -11,7 +11,7 @@ mod role;
 mod search;
 
 use super::Profile;
-use super::tree::CallTree;
+use super::origin::is_within;
 use crate::base::labels::labelled;
 use crate::perf::FusedAttention;
 use crate::trace::{Category, EventId};
@@ -70,20 +70,5 @@ pub(crate) fn is_in_sdpa(profile: &Profile, call: EventId) -> bool {
 pub(crate) fn is_in_flex(profile: &Profile, call: EventId) -> bool {
     is_within(profile, profile.full_tree(), call, |_, name| {
         name.contains("flex_attention")
-    })
-}
-
-/// Whether an operator or a function around a call is of a kind, by category and name.
-fn is_within(
-    profile: &Profile,
-    tree: &CallTree,
-    call: EventId,
-    is: impl Fn(Category, &str) -> bool,
-) -> bool {
-    let trace = &profile.trace;
-    let around = tree.node_of(call).map(|node| tree.ancestors(node));
-    around.into_iter().flatten().any(|above| {
-        let event = tree.event(above);
-        event.is_some_and(|event| is(tree.category(trace, above), trace.name(event)))
     })
 }

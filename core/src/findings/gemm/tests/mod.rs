@@ -410,3 +410,36 @@ fn a_copied_summand_is_named() {
     );
     assert_contains_none(&of("aten::mm", "4096x4096*2"), &["summand"]);
 }
+
+/// 8,192 rows for 128,256 classes of 4,096 numbers in chunks: for each of three GEMMs 1.05 GB of weights are read, or
+/// 2.1 GB of their gradient read and written.
+#[test]
+fn small_chunks_of_a_loss_are_found() {
+    let loss = |rows: u32, us: [u32; 2], name: &str| {
+        let kernel = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT";
+        let chunk = |calls: Calls| {
+            let logits = format!("{rows}x4096, 4096x128256");
+            let gradient = format!("128256x4096, 128256x{rows}, {rows}x4096, =1, =1");
+            calls.call("aten::mm", &logits, kernel, us[0]).call(
+                "aten::addmm",
+                &gradient,
+                kernel,
+                us[1],
+            )
+        };
+        let all = |calls| (0..8192 / rows).fold(calls, |calls, _| chunk(calls));
+        Calls::new().inside(name, all).outcome_on("H100", "gemm")
+    };
+    let outcome = loss(128, [450, 900], "LigerFusedLinearCrossEntropyFunction");
+    let finding = only(&outcome, "gemm_per_chunk");
+    assert_contains(
+        &finding.issue,
+        &["128 calls of GEMMs take 128 rows of a loss at a time: 86.4 ms"],
+    );
+    // 17.2 TFLOP take 17.4 ms.
+    let high_ns = finding.impact.map(|impact| impact.high_ns);
+    assert!(high_ns.is_some_and(|ns| (60_000_000..70_000_000).contains(&ns)));
+    let of_large = loss(1024, [1_500, 1_500], "LigerFusedLinearCrossEntropyFunction");
+    assert_eq!(patterns(&of_large), [""; 0]);
+    assert!(!patterns(&loss(128, [450, 900], "MyModel")).contains(&"gemm_per_chunk"));
+}
