@@ -23,3 +23,10 @@ pub(crate) const ADAM_LIST_OPS: &[&str] = &[
 pub(crate) const LIST_OPTIMIZERS: &[&str] = &[
     "ASGD", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop",
 ];
+
+/// Whether an operator is the step of an optimizer on all its parameters at once.
+pub(crate) fn is_fused_step(name: &str) -> bool {
+    const STEPS: &[&str] = &["_fused_adam", "_fused_adagrad", "_fused_sgd"];
+    let name = name.strip_prefix("aten::").unwrap_or_default();
+    STEPS.iter().any(|step| name.starts_with(step))
+}

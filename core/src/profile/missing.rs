@@ -1,7 +1,6 @@
 //! What a trace lacks, and the likely reasons.
 
 use super::Profile;
-use super::autograd::is_engine_call;
 use crate::base::format;
 use crate::base::interval::Interval;
 use crate::import::warning::WarningKind;
@@ -121,12 +120,6 @@ impl Profile {
     /// [unattributed](super::unattributed).
     pub fn has_launches(&self) -> bool {
         !self.launches.launches.is_empty()
-    }
-
-    /// Whether a backward pass was recorded, anywhere in the trace.
-    pub fn is_training(&self) -> bool {
-        let mut names = self.trace.strings.iter();
-        names.any(|(_, name)| is_engine_call(name))
     }
 
     /// True when Python frames were recorded.

@@ -70,6 +70,7 @@ pub(crate) mod streams;
 pub(crate) mod tensors;
 pub mod timeline;
 pub mod timelines;
+mod training;
 pub mod tree;
 pub(crate) mod tuning;
 pub mod unattributed;

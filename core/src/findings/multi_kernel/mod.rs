@@ -76,7 +76,7 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
         ("exposed_comm_severity", "Communication blocking compute", severity(blocking.severity)),
         ("comm_overlap", "Communication overlapped with computation", Value::percent(overlap.percent)),
         ("overlap_severity", "Overlap", overlap_label),
-        ("is_training", "A backward pass was recorded", Value::Flag(facts.is_training)),
+        ("is_training", "A backward pass or an optimizer step was recorded", Value::Flag(facts.is_training)),
     ]);
 }
 

@@ -55,6 +55,8 @@ enum Kind {
     EagerSteps,
     /// Decodes wait for the prefill in their step.
     DelayedByPrefill,
+    /// Prompts in short chunks.
+    SmallChunks,
     /// Low-rank adapters in kernels of their own.
     Adapters,
     /// Padding requests.
@@ -217,7 +219,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         chains: &found.chains,
     };
     facts(outcome, &source);
-    let find: [fn(&Source) -> Vec<Issue>; 14] = [
+    let find: [fn(&Source) -> Vec<Issue>; 15] = [
         memory::issues,
         memory::at_roofline,
         constant::issues,
@@ -230,6 +232,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         launches::padding,
         slow_steps::eager,
         slow_steps::delayed_by_prefill,
+        slow_steps::small_chunks,
         launches::issues,
         launches::cold_start,
     ];

@@ -187,6 +187,20 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         ..STEP
     },
     Rule {
+        key: "small_prefill_chunks",
+        when: "steps that only prefill continue the prompt of the step before, with at most half of the tokens that make GEMMs compute-bound",
+        applies: |_, issue| issue.kind == Kind::SmallChunks,
+        title: "Prefill in chunks of {tokens}",
+        issue: "{steps} continue the prompt of the step before with at most {tokens}: {time}; each reads all weights again, and GEMMs are compute-bound only from about {enough} on.",
+        model: "prefill in larger chunks ({flag}), at least while no request decodes.",
+        kernel: "nothing to gain in a kernel: with so few tokens, GEMMs are bound by reading weights.",
+        notes: &[
+            "The estimate is the time of the GEMMs in these steps, less the part that {tokens} are of {enough}: at most that is saved.",
+        ],
+        saves: Saves::Evidence,
+        ..STEP
+    },
+    Rule {
         key: "piecewise_decode",
         when: "steps that only decode are launched as many graphs",
         applies: |_, issue| issue.kind == Kind::Piecewise,

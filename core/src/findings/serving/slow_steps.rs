@@ -1,11 +1,14 @@
-//! Steps that take longer than others of the trace for a known reason: they run without a graph, or prefill beside
-//! decodes.
+//! Steps that take longer than they need to for a known reason: they run without a graph, prefill beside decodes, or
+//! prefill in short chunks.
 
 use super::launches::replays_of;
 use super::{Issue, Kind, Source};
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
+use crate::names::Family;
 use crate::names::batch::{Engine, Phase};
 use crate::profile::serving::ServingStep;
 
@@ -124,6 +127,79 @@ pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
         })
     };
     issues().into_iter().collect()
+}
+
+/// Prompts in chunks so short that their GEMMs mostly read weights, once for each chunk.
+pub(super) fn small_chunks(source: &Source) -> Vec<Issue> {
+    /// Shorter than this share of what makes GEMMs compute-bound.
+    const SMALL: f64 = 0.5;
+    let issue = || {
+        let (serving, input) = (source.serving?, source.input);
+        let enough = enough_tokens(input)?;
+        let is_small = |tokens: u64| tokens as f64 <= SMALL * enough;
+        // Only steps that continue the prompt of the step before are known to be parts of one. What is left of a prompt
+        // after a long chunk is short in any case.
+        let pairs = serving.steps.iter().zip(serving.steps.iter().skip(1));
+        let next = pairs.filter_map(|(before, step)| {
+            let tokens = chunk(before, step)?;
+            let are_small = is_small(tokens) && is_small(before.batch?.context.sq?);
+            are_small.then_some((step, tokens, step.activity?.span))
+        });
+        let mut small: Vec<(&ServingStep, u64, Interval)> = next.collect();
+        small.arrange_by_key(|(step, _, span)| (span.start_ns, step.event));
+        let most = small.iter().map(|(_, tokens, _)| *tokens).max()?;
+        let work = input.profile.gpu.iter();
+        let gemms = work.filter(|(_, work)| {
+            let start_ns = work.span.start_ns;
+            let after = small.partition_point(|(.., span)| span.start_ns <= start_ns);
+            let step = after.checked_sub(1).and_then(|at| small.get(at));
+            work.family == Family::Gemm && step.is_some_and(|(.., span)| span.contains(start_ns))
+        });
+        let times = gemms.map(|(id, work)| {
+            let owner = input.profile.owner_of(id);
+            (owner.map(|owner| owner.operation), work.span.length())
+        });
+        // Chunks that are long enough read the weights once for several of these.
+        let share = 1.0 - most as f64 / enough;
+        let saved = times.map(|(of, ns)| (of, (ns as f64 * share).round() as i64));
+        let saved: Vec<(Option<usize>, i64)> = saved.collect();
+        let saved_ns = sum(saved.iter().map(|(_, ns)| *ns));
+        let by_operation = saved.iter().filter_map(|(of, ns)| Some(((*of)?, *ns)));
+        let words = vec![
+            ("steps", format::counted(small.len() as u64, "step")),
+            ("tokens", format::counted(most, "token")),
+            ("enough", format::counted(enough.round() as u64, "token")),
+            (
+                "flag",
+                flag(
+                    source,
+                    Engine::prefill_tokens_flag,
+                    "the engine's limit of tokens in a step",
+                ),
+            ),
+        ];
+        let lengths = small.iter().filter_map(|(step, ..)| step.length);
+        let time_ns = sum(lengths.map(|length| length.ns));
+        let issue = Issue::new(Kind::SmallChunks, time_ns)
+            .saving(Impact::at_most(saved_ns), times_by_operation(by_operation));
+        Some(Issue {
+            events: small.iter().take(10).map(|(step, ..)| step.event).collect(),
+            words,
+            ..issue
+        })
+    };
+    issue().into_iter().collect()
+}
+
+/// The tokens of a step that only goes on with the prompt of the step before.
+fn chunk(before: &ServingStep, step: &ServingStep) -> Option<u64> {
+    let of_one = |step: &ServingStep| {
+        let batch = step.batch.filter(|batch| batch.phase == Phase::Prefill)?;
+        let sums = batch.context;
+        (sums.requests == Some(1)).then_some((sums.sq?, sums.sk?))
+    };
+    let ((_, known), (tokens, all)) = (of_one(before)?, of_one(step)?);
+    (known > 0 && all.checked_sub(tokens) == Some(known)).then_some(tokens)
 }
 
 /// From about this many tokens on, GEMMs with weights of 16 bits are compute-bound: each token multiplies and adds once

@@ -2,22 +2,84 @@
 
 use super::Context;
 use crate::base::format;
+use crate::base::group::grouped;
+use crate::base::sort::Arrange;
 use crate::job::cards::JobCard;
 use crate::job::unfinished::{Half, Stuck};
 
-/// The ranks that do not call a collective in which the others wait, or that call another one.
+/// The ranks that do not call a collective in which the others wait, or that call another one: one card for all that the
+/// same ranks do not call.
 pub(super) fn card(context: &Context) -> Vec<JobCard> {
     let stuck = context.stuck.iter();
-    stuck.filter_map(|stuck| of(context, stuck)).collect()
+    let hangs = stuck.map(|stuck| ((blamed(stuck), stuck.absent.is_empty()), stuck));
+    let hangs = grouped(hangs, Vec::push).into_iter();
+    hangs
+        .filter_map(|((blamed, _), stuck): (_, Vec<&Stuck>)| of(context, &blamed, &stuck))
+        .collect()
 }
 
-fn of(context: &Context, stuck: &Stuck) -> Option<JobCard> {
-    let group = context.job.groups.get(stuck.group)?;
-    let blamed: Vec<usize> = match stuck.absent.is_empty() {
+/// The ranks whose fault it is.
+fn blamed(stuck: &Stuck) -> Vec<usize> {
+    match stuck.absent.is_empty() {
         true => stuck.others.iter().map(|(rank, _)| *rank).collect(),
         false => stuck.absent.clone(),
+    }
+}
+
+fn of(context: &Context, blamed: &[usize], all: &[&Stuck]) -> Option<JobCard> {
+    let (named, ranks) = context.ranks(blamed);
+    let parts = all
+        .iter()
+        .filter_map(|stuck| part(context, blamed, &named, stuck));
+    let (whats, waits): (Vec<String>, Vec<String>) = parts.unzip();
+    let mut distinct = whats;
+    distinct.dedup();
+    let what = format::listed(&distinct);
+    let mut behind: Vec<usize> = all.iter().flat_map(|stuck| stuck.behind.clone()).collect();
+    behind.arrange();
+    let behind = match behind.is_empty() {
+        true => String::new(),
+        false => {
+            let (wait, are) = match behind.len() {
+                1 => ("waits", "is"),
+                _ => ("wait", "are"),
+            };
+            let behind = format::capitalized(&context.ranks(&behind).0);
+            format!(" {behind} {wait} for ranks that wait, and {are} not the cause.")
+        }
     };
-    let (named, ranks) = context.ranks(&blamed);
+    let ends_in = blamed.first().and_then(|at| {
+        let digest = &context.job.ranks.get(*at)?.digest;
+        let text = digest.text(digest.ends_in);
+        let text = format::middle_ellipsis(text, 60);
+        (!text.is_empty()).then(|| {
+            format!(
+                " The last event that the CPU of rank {} starts is `{text}`.",
+                context.number(*at)
+            )
+        })
+    });
+    (!waits.is_empty()).then(|| JobCard {
+        title: format!("{} {what}: the job hangs", format::capitalized(&named)),
+        issue: format!("{}{behind}", waits.join(" ")),
+        action: format!(
+            "See where the CPU of {named} is at that time: an exception, fewer batches than on other ranks, a branch that depends on the rank or on data, another collective that is called first.{}",
+            ends_in.unwrap_or_default()
+        ),
+        ranks,
+        step: all.first().and_then(|stuck| stuck.step),
+        ..JobCard::default()
+    })
+}
+
+/// What the blamed ranks do not do, and who waits for it.
+fn part(
+    context: &Context,
+    blamed: &[usize],
+    named: &str,
+    stuck: &Stuck,
+) -> Option<(String, String)> {
+    let group = context.job.groups.get(stuck.group)?;
     let (waiting, _) = context.ranks(&stuck.waiting);
     let (does, calls) = match blamed.len() {
         1 => ("does", "calls"),
@@ -54,44 +116,12 @@ fn of(context: &Context, stuck: &Stuck) -> Option<JobCard> {
     } else {
         "wait"
     };
-    let behind = match stuck.behind.is_empty() {
-        true => String::new(),
-        false => {
-            let (behind, _) = context.ranks(&stuck.behind);
-            let (wait, are) = match stuck.behind.len() {
-                1 => ("waits", "is"),
-                _ => ("wait", "are"),
-            };
-            let behind = format::capitalized(&behind);
-            format!(" {behind} {wait} for ranks that wait, and {are} not the cause.")
-        }
-    };
-    let ends_in = blamed.first().and_then(|at| {
-        let digest = &context.job.ranks.get(*at)?.digest;
-        let text = digest.text(digest.ends_in);
-        let text = format::middle_ellipsis(text, 60);
-        (!text.is_empty()).then(|| {
-            format!(
-                " The last event that the CPU of rank {} starts is `{text}`.",
-                context.number(*at)
-            )
-        })
-    });
-    Some(JobCard {
-        title: format!("{} {what}: the job hangs", format::capitalized(&named)),
-        issue: format!(
-            "{} {verb} in the {} of `{}`{number}{step} for at least {}, until the recording ends, because {because}.{behind}",
-            format::capitalized(&waiting),
-            stuck.called,
-            group.label(),
-            format::time_ns(stuck.waits_ns),
-        ),
-        action: format!(
-            "See where the CPU of {named} is at that time: an exception, fewer batches than on other ranks, a branch that depends on the rank or on data, another collective that is called first.{}",
-            ends_in.unwrap_or_default()
-        ),
-        ranks,
-        step: stuck.step,
-        ..JobCard::default()
-    })
+    let waits = format!(
+        "{} {verb} in the {} of `{}`{number}{step} for at least {}, until the recording ends, because {because}.",
+        format::capitalized(&waiting),
+        stuck.called,
+        group.label(),
+        format::time_ns(stuck.waits_ns),
+    );
+    Some((what, waits))
 }

@@ -65,3 +65,38 @@ fn decodes_that_wait_for_a_long_prefill() {
     assert_eq!(figures(&chunk, key), Some((5_000, None)));
     assert_contains(&issue(&chunk, key), &["from about 134 tokens on"]);
 }
+
+/// Steps of 1 ms that prefill one request each, of so many tokens after so many that are known, with a GEMM of 0.9 ms.
+fn prefills(steps: &[(u64, u64)]) -> Timetable {
+    let numbered = (0_u32..).zip(steps);
+    numbered.fold(Timetable::new(), |table, (nth, (tokens, known))| {
+        let all = tokens + known;
+        let label = format!(
+            "execute_{tokens}_context_1(sq{tokens}sk{all}sqsq1sqsk1)_generation_0(sq0sk0sqsq0sqsk0)"
+        );
+        let at = f64::from(nth) * 1_000.0;
+        let table = table.annotation(&label, at..at + 900.0);
+        table.launched(GEMM, at + 1.0..at + 5.0, at + 20.0..at + 920.0)
+    })
+}
+
+#[test]
+fn short_chunks_of_a_prompt_read_the_weights_each_time() {
+    let key = "small_prefill_chunks";
+    let short = prefills(&[(32, 0), (32, 32), (32, 64), (32, 96)]);
+    // Three GEMMs less the 32 of 134 tokens that a chunk has.
+    assert_eq!(figures(&short, key), Some((2_900, Some(2_053))));
+    assert_contains(
+        &issue(&short, key),
+        &["3 steps continue", "at most 32 tokens", "134 tokens"],
+    );
+    // Long enough; prompts of their own, of which a part is cached; what is left of a prompt after a long chunk.
+    let others: [&[(u64, u64)]; 3] = [
+        &[(128, 0), (128, 128), (128, 256)],
+        &[(32, 64), (32, 64), (32, 64)],
+        &[(1_000, 0), (32, 1_000), (1_000, 0), (32, 1_000)],
+    ];
+    for steps in others {
+        assert_eq!(figures(&prefills(steps), key), None);
+    }
+}

@@ -149,3 +149,25 @@ fn the_first_rank_of_a_pipeline_that_sends_nothing_is_named() {
     assert_eq!((one.len(), &one[0].ranks[..]), (1, &[1][..]));
     assert_eq!(cards(stages(&[])), []);
 }
+
+/// A rank that stops in the middle of a pipeline neither takes from the one before it nor sends to the one after it.
+#[test]
+fn all_that_a_rank_does_not_call_is_on_one_card() {
+    let mut digests = stages(&[2]);
+    let digest = &mut digests[0];
+    let sends = |of: &&Collective| digest.text(of.name) == "send";
+    let last = digest.collectives.iter().rfind(sends).unwrap().clone();
+    digest.unfinished.push(Collective {
+        step: Some(2),
+        span: Interval::new(55 * MS, 555 * MS),
+        ..last
+    });
+    let cards = cards(digests);
+    assert_eq!((cards.len(), &cards[0].ranks[..]), (1, &[1][..]));
+    assert_eq!(
+        cards[0].title,
+        "Rank 1 does not receive from rank 0 and does not send to rank 2: the job hangs"
+    );
+    let parts = ["Rank 0 waits in the send", "Rank 2 waits in the receive"];
+    assert!(parts.iter().all(|part| cards[0].issue.contains(part)));
+}
