@@ -36,6 +36,19 @@ fn equal_arguments_are_a_match_of_all_arguments() {
     assert_eq!(op.reference_name, None);
 }
 
+/// A verdict tolerates 25 %; a row that is 20 % slower does not read as if nothing were.
+#[test]
+fn a_tolerated_difference_is_named_where_it_is_noticeable() {
+    for (us, label) in [
+        (42, "about as expected"),
+        (48, "slightly slower than expected"),
+        (60, "moderately slower than expected"),
+    ] {
+        let comparison = testing::compared(&mm(MM, 40), &mm(MM, us), H100);
+        assert_eq!(only(&comparison.operations).verdict_label(), label);
+    }
+}
+
 #[test]
 fn what_differs_says_how_they_belong_together() {
     let out = r#""Input Dims": [[512, 256], [256, 128], [512, 128]], "Input type": ["float", "float", "float"]"#;
