@@ -22,7 +22,7 @@ pub(super) const OF_GRAPH_BREAKS: GapRule = GapRule {
 };
 
 pub(super) const OF_SLOWER_CPU: GapRule = GapRule {
-    when: "the GPU of the target is idle for longer, and nearly all operators take longer on the CPU, at least half as much in all",
+    when: "the GPU of the target is idle for longer, and nearly all operators take at least 1.25 times as long on the CPU, which is at least half of what is more",
     applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("cpu_ratio"),
     title: "More idle time: the CPU takes longer for the same calls",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: the CPU takes {cpu_ratio} as long for the same operators.",
