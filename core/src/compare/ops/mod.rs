@@ -147,11 +147,10 @@ impl MatchedOp {
 
     /// The verdict as shown to users, with what explains the difference: the hardware, sizes, or types.
     pub fn verdict_label(&self) -> &'static str {
-        /// From this ratio on, a difference that the verdict tolerates is still worth a word.
-        const NOTICEABLE: f64 = 1.1;
+        /// A difference that the verdict tolerates is worth a word from this ratio on, or below the other one.
+        const SLOWER: f64 = 1.1;
+        const FASTER: f64 = 0.9;
         let is_same_gpu = self.judgement.is_same_gpu;
-        let excess = self.judgement.excess;
-        let is_noticeable = excess.is_some_and(|excess| excess >= NOTICEABLE);
         match self.judgement.verdict {
             Verdict::ExplainedByHardware if self.has_other_sizes() => match is_same_gpu {
                 true => "explained by its sizes",
@@ -161,9 +160,11 @@ impl MatchedOp {
                 true => "explained by its type",
                 false => "explained by type and hardware",
             },
-            Verdict::ExplainedByHardware if is_same_gpu && is_noticeable => {
-                "slightly slower than expected"
-            }
+            Verdict::ExplainedByHardware if is_same_gpu => match self.judgement.excess {
+                Some(excess) if excess >= SLOWER => "slightly slower than expected",
+                Some(excess) if excess <= FASTER => "slightly faster than expected",
+                _ => "as expected",
+            },
             verdict => verdict.label_on(is_same_gpu),
         }
     }
