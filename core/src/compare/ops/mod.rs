@@ -145,6 +145,13 @@ impl MatchedOp {
         self.level == MatchLevel::Operator && ratio.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
     }
 
+    /// Whether the FLOPs or bytes that decide its time differ, whatever its arguments.
+    fn has_other_work(&self) -> bool {
+        const SAME: f64 = 0.02;
+        let expected = self.judgement.expected;
+        self.judgement.is_same_gpu && expected.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
+    }
+
     /// The verdict as shown to users, with what explains the difference: the hardware, sizes, or types.
     pub fn verdict_label(&self) -> &'static str {
         /// A difference that the verdict tolerates is worth a word from this ratio on, or below the other one.
@@ -160,6 +167,9 @@ impl MatchedOp {
                 true => "explained by its type",
                 false => "explained by type and hardware",
             },
+            Verdict::ExplainedByHardware if is_same_gpu && self.has_other_work() => {
+                "explained by its work"
+            }
             Verdict::ExplainedByHardware if is_same_gpu => match self.judgement.excess {
                 Some(excess) if excess >= SLOWER => "slightly slower than expected",
                 Some(excess) if excess <= FASTER => "slightly faster than expected",
