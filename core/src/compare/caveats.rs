@@ -462,7 +462,10 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
         Verdict::ExplainedByHardware if op.judgement.is_same_gpu => {
             match op.has_other_sizes() || op.types.is_some() {
                 true => "Sizes or types explain the difference.".to_owned(),
-                false => "As expected on the same hardware.".to_owned(),
+                false => format!(
+                    "{} on the same hardware.",
+                    format::capitalized(op.verdict_label())
+                ),
             }
         }
         Verdict::NotJudged(why) => format!("Not judged: {}.", why.label()),

@@ -49,7 +49,7 @@ impl Verdict {
     /// The label where both traces may have run on the same hardware, which then predicts the same time.
     pub fn label_on(self, is_same_gpu: bool) -> &'static str {
         match self {
-            Verdict::ExplainedByHardware if is_same_gpu => "as expected",
+            Verdict::ExplainedByHardware if is_same_gpu => "about as expected",
             Verdict::ModeratelyBeyond if is_same_gpu => "moderately slower than expected",
             verdict => verdict.label(),
         }

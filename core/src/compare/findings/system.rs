@@ -30,6 +30,7 @@ pub(super) const TABLE: GapTable = GapTable {
 
 const RULES: &[GapRule] = &[
     idle::OF_GRAPH_BREAKS,
+    idle::OF_SLOWER_CPU,
     idle::OF_CODE,
     idle::OF_KERNELS,
     idle::OF_CAUSE,

@@ -145,8 +145,18 @@ impl MatchedOp {
         self.level == MatchLevel::Operator && ratio.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
     }
 
+    /// Whether the FLOPs or bytes that decide its time differ, whatever its arguments.
+    fn has_other_work(&self) -> bool {
+        const SAME: f64 = 0.02;
+        let expected = self.judgement.expected;
+        self.judgement.is_same_gpu && expected.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
+    }
+
     /// The verdict as shown to users, with what explains the difference: the hardware, sizes, or types.
     pub fn verdict_label(&self) -> &'static str {
+        /// A difference that the verdict tolerates is worth a word from this ratio on, or below the other one.
+        const SLOWER: f64 = 1.1;
+        const FASTER: f64 = 0.9;
         let is_same_gpu = self.judgement.is_same_gpu;
         match self.judgement.verdict {
             Verdict::ExplainedByHardware if self.has_other_sizes() => match is_same_gpu {
@@ -156,6 +166,14 @@ impl MatchedOp {
             Verdict::ExplainedByHardware if self.types.is_some() => match is_same_gpu {
                 true => "explained by its type",
                 false => "explained by type and hardware",
+            },
+            Verdict::ExplainedByHardware if is_same_gpu && self.has_other_work() => {
+                "explained by its work"
+            }
+            Verdict::ExplainedByHardware if is_same_gpu => match self.judgement.excess {
+                Some(excess) if excess >= SLOWER => "slightly slower than expected",
+                Some(excess) if excess <= FASTER => "slightly faster than expected",
+                _ => "as expected",
             },
             verdict => verdict.label_on(is_same_gpu),
         }

@@ -36,6 +36,36 @@ fn equal_arguments_are_a_match_of_all_arguments() {
     assert_eq!(op.reference_name, None);
 }
 
+/// A verdict tolerates 25 %; a row that is 20 % slower does not read as if it took the same time.
+#[test]
+fn a_tolerated_difference_is_named_where_it_is_noticeable() {
+    for (us, label) in [
+        (35, "slightly faster than expected"),
+        (42, "as expected"),
+        (48, "slightly slower than expected"),
+        (60, "moderately slower than expected"),
+    ] {
+        let comparison = testing::compared(&mm(MM, 40), &mm(MM, us), H100);
+        assert_eq!(only(&comparison.operations).verdict_label(), label);
+    }
+}
+
+/// A causal mask halves the work of attention.
+#[test]
+fn the_same_shapes_with_other_work_are_explained_by_it() {
+    let attention = |is_causal: &str, us| {
+        let args = format!(
+            r#""Input Dims": [[4, 32, 2048, 128], [4, 32, 2048, 128], [4, 32, 2048, 128], [], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "0.", "{is_causal}", "False"]"#
+        );
+        one_op("aten::_scaled_dot_product_flash_attention", &args, us)
+    };
+    let comparison = testing::compared(&attention("False", 600), &attention("True", 300), H100);
+    assert_eq!(
+        only(&comparison.operations).verdict_label(),
+        "explained by its work"
+    );
+}
+
 #[test]
 fn what_differs_says_how_they_belong_together() {
     let out = r#""Input Dims": [[512, 256], [256, 128], [512, 128]], "Input type": ["float", "float", "float"]"#;

@@ -6,6 +6,7 @@
 //!
 //! The gaps are the complement of the union of the timeline, so their sum is its idle time.
 
+mod autograd;
 mod code;
 mod code_rules;
 mod observed;

@@ -1,5 +1,6 @@
 //! The rules for idle time: one finding for each cause that takes some of it.
 
+use super::autograd;
 use super::observed::Observed;
 use super::reasoning::reasoning;
 use super::tables::{code_of_cause, longest_gaps};
@@ -51,7 +52,7 @@ impl Subject for Observed<'static> {
         let vendor = group.input.vendor();
         vec![
             ("time", observed.time()),
-            ("first", first.to_owned()),
+            ("first", format!("{}{first}", autograd::advice(group.input))),
             ("experts", experts.to_owned()),
             holds("streams", has_streams(group.input.profile)),
             holds("pageable", observed.idle.has_pageable),

@@ -1,7 +1,9 @@
 //! Element-wise operations: the available memory bandwidth, and where it is not reached.
 
 mod adam;
+mod conversions;
 pub(super) mod dropout;
+mod lists;
 mod masks;
 mod rules;
 mod slices;

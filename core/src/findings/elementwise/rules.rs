@@ -1,15 +1,10 @@
 //! The rules for element-wise operations.
 
-use super::{InGraphs, Observed, dropout, slices};
-use crate::findings::compute::{are_many, subject};
-use crate::findings::narrower::sixteen_bit;
+use super::{InGraphs, Observed, conversions, dropout, lists, slices};
 use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
 use crate::names::Family;
-use crate::names::cpu_calls::FUSED_OPTIMIZERS;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_random, is_resampling};
-use crate::names::optimizer::LIST_OPTIMIZERS;
-use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
 
 impl Subject for Observed<'static> {
@@ -45,15 +40,6 @@ pub(super) const COPY: Rule<Observed> = Rule {
     ..ELEMENTWISE
 };
 
-const CONVERSION: Rule<Observed> = Rule {
-    key: "type_conversions",
-    issue: "{figures}; it only converts elements to another type.",
-    notes: &[
-        "Source and target differ in type alone; the same elements are read and written again.",
-    ],
-    ..COPY
-};
-
 /// Operations that compute nothing, whatever their % of roofline: from a share of the computation on that pays for a
 /// change of the model.
 pub(super) const MOVED: Rule<Observed> = Rule {
@@ -77,20 +63,13 @@ const SLOW: Rule<Observed> = Rule {
 };
 
 /// Rows without another pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Observed> = Rule {
+pub(super) const GAP: Rule<Observed> = Rule {
     by: |observed| observed.row.gap_bucket(),
     is_pattern: false,
     ..SLOW
 };
 
-const LISTS: Rule<Observed> = Rule {
-    key: "slow_tensor_lists",
-    kernel: "a kernel on a list should come near the memory bandwidth: compare it with one tensor of the same size; many small tensors leave its blocks short of work.",
-    notes: &[NOT_SHOWN],
-    ..GAP
-};
-
-const AT_MOST: &str = "The saving is at most their time beyond the roofline; a trace does not show how much of it is launch overhead.";
+pub(super) const AT_MOST: &str = "The saving is at most their time beyond the roofline; a trace does not show how much of it is launch overhead.";
 
 const OTHERS_IN_GRAPHS: &str = ", or also capture in GPU graphs those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
@@ -241,72 +220,12 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         saves: Saves::Gap,
         ..COPY
     },
-    Rule {
-        when: "it converts integers or flags, or converts to them",
-        applies: |_, observed| {
-            observed.is_long(ElementwiseKind::Cast) && observed.converts_integers()
-        },
-        title: "Conversions of integers or flags",
-        model: "{narrowed?let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again|leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept}.",
-        kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
-        words: |group| {
-            vec![holds(
-                "narrowed",
-                group.any(|observed| !is_widened(observed)),
-            )]
-        },
-        ..CONVERSION
-    },
-    Rule {
-        when: "it converts to 8 bits or fewer",
-        applies: |_, observed| {
-            let is_narrow =
-                |dtype: &str| ["Float8", "Float4"].iter().any(|one| dtype.contains(one));
-            observed.is_long(ElementwiseKind::Cast)
-                && observed.types.is_some_and(|[to, _]| is_narrow(to))
-        },
-        title: "Quantization in kernels of its own",
-        model: "let the operation that makes the operand scale and convert it as it writes (`torch.compile`, or a norm or activation that quantizes), and quantize weights that do not change once.",
-        kernel: "scale and convert in the kernel that produces the operand.",
-        ..CONVERSION
-    },
-    Rule {
-        key: "logit_conversions",
-        when: "it converts between floating-point types, and its elements are as many, in rows as long, as those that a log-softmax reads",
-        applies: |_, observed| observed.is_long(ElementwiseKind::Cast) && observed.is_of_logits,
-        title: "Logits converted for the loss",
-        issue: "{figures}; it only converts logits, or their gradients, for the loss.",
-        model: "let one kernel compute the loss from the logits as the output layer writes them (a fused cross entropy, which computes in FP32 inside; in chunks of tokens the logits need not all be kept), or compile conversion and loss together (`torch.compile`).",
-        kernel: "let the loss read the type that the output layer writes, and write gradients in that type.",
-        notes: &[
-            "Logits are recognized by the size of what the log-softmax of the loss reads.",
-            "The saving is the time of the conversions; the loss itself then moves fewer bytes, too, which is not counted.",
-        ],
-        ..CONVERSION
-    },
-    Rule {
-        when: "it converts between floating-point types",
-        applies: |_, observed| observed.is_long(ElementwiseKind::Cast),
-        title: "Conversions between types",
-        model: "keep tensors in the type that their consumer wants (weights in {narrow}, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbors.",
-        kernel: "let the producer write the wanted type; the conversion then costs nothing of its own.",
-        words: |group| vec![("narrow", sixteen_bit(group.input))],
-        ..CONVERSION
-    },
-    Rule {
-        when: "it is a fused optimizer step",
-        applies: |_, observed| is_slow_list(observed) && observed.name.contains("_fused_"),
-        title: "Fused optimizer steps at a low % of the memory bandwidth",
-        model: "its step is one kernel already, so nothing is left to fuse: fewer bytes are what remains (states in fewer bits, or sharded over the GPUs that train).",
-        ..LISTS
-    },
-    Rule {
-        when: "it is another operation on a list of tensors",
-        applies: |_, observed| is_slow_list(observed),
-        title: "Operations on lists of tensors at a low % of the memory bandwidth",
-        model: "where they are a step of Adam, AdamW or SGD construct the optimizer with `fused=True`, which passes over everything once; elsewhere merge operations that follow each other.",
-        ..LISTS
-    },
+    conversions::INTEGERS,
+    conversions::QUANTIZATION,
+    conversions::LOGITS,
+    conversions::FLOATS,
+    lists::FUSED_STEP,
+    lists::OTHER,
     Rule {
         key: "double_precision",
         when: "it reads or writes FP64, where other floating-point work of the trace is narrower",
@@ -401,44 +320,9 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         kernel: "compare it with the fastest element-wise kernel of this trace.",
         ..GAP
     },
-    Rule {
-        key: "many_small_list_kernels",
-        when: "there are many short kernels on lists of tensors",
-        applies: |_, observed| observed.is_short && observed.kind == ElementwiseKind::Optimizer,
-        gate: |group| are_many(group.input, &group.rows, n_kernels(group)),
-        title: "Many short kernels on lists of tensors",
-        issue: "{kernels} of {calls} on lists of tensors take {each_kernel} each on average: {time}{at}.",
-        model: "a kernel takes as many tensors as its arguments have room for: keep small parameters in a few flat tensors, or step in one pass over all (`fused=True` where the optimizer has it).",
-        notes: &[AT_MOST],
-        ..Rule::SMALL_KERNELS
-    },
-    Rule {
-        key: "optimizer_not_fused",
-        when: "many short kernels are of an optimizer that steps one parameter after another",
-        applies: |input, observed| observed.is_short && observed.is_in_step(input),
-        title: "Optimizer steps one parameter after another",
-        issue: "{calls} of a few microseconds update parameters one by one: {time}{at}.",
-        model: "{together}: one kernel then updates many parameters.",
-        notes: &["The longest is {longest}."],
-        words: |group| {
-            let longest = group.rows.get(..1).unwrap_or_default();
-            vec![
-                ("together", together(group).to_owned()),
-                ("longest", subject(group.input, longest)),
-            ]
-        },
-        ..Rule::SMALL_KERNELS
-    },
-    Rule {
-        key: "clipping_not_fused",
-        when: "many short kernels clip gradients one parameter after another",
-        applies: |input, observed| observed.is_short && is_of_clipping(input, observed),
-        title: "Gradients clipped one parameter after another",
-        issue: "{calls} of a few microseconds scale gradients one by one: {time}{at}.",
-        model: "clip all gradients at once: `torch.nn.utils.clip_grad_norm_(…, foreach=True)` computes norms and scales gradients in a few kernels on lists.",
-        notes: &[AT_MOST],
-        ..Rule::SMALL_KERNELS
-    },
+    lists::MANY_SHORT,
+    lists::STEP_NOT_FUSED,
+    lists::CLIPPING_NOT_FUSED,
     Rule {
         when: "there are many short kernels of other operations",
         applies: |input, observed| observed.is_short && observed.could_be_merged(input),
@@ -470,7 +354,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
 ];
 
-fn n_kernels(group: &Group<Observed<'static>>) -> u64 {
+pub(super) fn n_kernels(group: &Group<Observed<'static>>) -> u64 {
     group
         .observed
         .iter()
@@ -481,15 +365,6 @@ fn n_kernels(group: &Group<Observed<'static>>) -> u64 {
 fn is_slow(observed: &Observed) -> bool {
     let is_list = observed.kind == ElementwiseKind::Optimizer;
     !observed.is_short && observed.is_bottleneck && !observed.is_copy() && !is_list
-}
-
-fn is_slow_list(observed: &Observed) -> bool {
-    observed.is_long(ElementwiseKind::Optimizer) && observed.is_bottleneck
-}
-
-fn is_widened(observed: &Observed) -> bool {
-    let sizes = observed.types.map(|types| types.map(element_bytes));
-    sizes.is_some_and(|[to, from]| to > from)
 }
 
 /// Whether even the simplest operations of the trace are slow. What some of them reach, others could, too.
@@ -509,42 +384,4 @@ fn is_below(percent: Option<f64>, most: f64) -> bool {
 fn is_strided_or_mixed(input: &Input, observed: &Observed) -> bool {
     let arguments = observed.operation.arguments(input.profile);
     arguments.is_none_or(|arguments| could_be_dense(&arguments))
-}
-
-/// How to update the parameters of an optimizer together; not all optimizers have an option for it.
-fn together(group: &Group<Observed<'static>>) -> &'static str {
-    let all_in = |known: &[&str]| {
-        let mut steps = group.first().steps.iter();
-        steps.all(|step| known.contains(&&*step.optimizer))
-    };
-    if all_in(FUSED_OPTIMIZERS) {
-        "construct the optimizer with `fused=True`, or `foreach=True`"
-    } else if all_in(LIST_OPTIMIZERS) {
-        "construct the optimizer with `foreach=True`"
-    } else {
-        "step on lists of parameters (`torch._foreach_add_` and its like), or compile the step with `torch.compile`"
-    }
-}
-
-/// Whether a trace has functions that clip gradients.
-struct HasClipping(bool);
-
-/// Whether its first call clips gradients, by the Python functions around it.
-fn is_of_clipping(input: &Input, observed: &Observed) -> bool {
-    const NAME: &str = "clip_grad";
-    let trace = &input.profile.trace;
-    // Most traces have none, and need no tree of Python frames.
-    let has_any = input.profile.once(|| {
-        let mut names = trace.strings.iter();
-        HasClipping(names.any(|(_, name)| name.contains(NAME)))
-    });
-    if !has_any.0 {
-        return false;
-    }
-    let tree = input.profile.full_tree();
-    let call = observed.operation.first().map(|call| call.event);
-    let node = call.and_then(|event| tree.node_of(event)).into_iter();
-    let callers = node.flat_map(|node| tree.ancestors(node));
-    let mut names = callers.filter_map(|node| Some(trace.name(tree.event(node)?)));
-    names.any(|name| name.contains(NAME))
 }

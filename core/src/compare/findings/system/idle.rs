@@ -21,6 +21,15 @@ pub(super) const OF_GRAPH_BREAKS: GapRule = GapRule {
     ..IDLE
 };
 
+pub(super) const OF_SLOWER_CPU: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, and nearly all operators take at least 1.25 times as long on the CPU, which is at least half of what is more",
+    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("cpu_ratio"),
+    title: "More idle time: the CPU takes longer for the same calls",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: the CPU takes {cpu_ratio} as long for the same operators.",
+    model: "Find what slows the CPU down on the target: a slower model or clock, power saving, cores that a container limits or other processes share, memory of another socket, or a profiler that records more (stacks, shapes, memory). Then let it do less: {then}",
+    ..IDLE
+};
+
 pub(super) const OF_CODE: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, and most of that while one piece of code runs",
     applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("code_model"),
@@ -90,6 +99,8 @@ pub(super) const IDLE: GapRule = GapRule {
     saves: "the idle time beyond that of the reference for as many launches",
 };
 
+const FEWER_LAUNCHES: &str = "launch fewer and larger kernels.";
+
 /// Words about idle time that grows by this much.
 pub(super) fn words(comparison: &Comparison, grown_ns: i64) -> Words {
     let mut words = vec![("grown", format::time_ns(grown_ns))];
@@ -97,6 +108,13 @@ pub(super) fn words(comparison: &Comparison, grown_ns: i64) -> Words {
     words.extend(code_words(comparison, grown_ns));
     words.extend(region_words(comparison, grown_ns).unwrap_or_default());
     words.extend(host_words(comparison, grown_ns).unwrap_or_default());
+    if let Some(ratio) = cpu_ratio(comparison, grown_ns) {
+        let own = words.iter().find(|(key, _)| *key == "own_model");
+        let then = own.map_or(FEWER_LAUNCHES.to_owned(), |(_, model)| {
+            words::lower_first(model)
+        });
+        words.extend([("cpu_ratio", words::times(ratio)), ("then", then)]);
+    }
     words
 }
 
@@ -247,6 +265,30 @@ fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
         words.push(("code_kernel", format::capitalized(&finding.kernel)));
     }
     words
+}
+
+/// How many times as long the same operators take on the CPU, if nearly all take longer and that is most of the growth.
+fn cpu_ratio(comparison: &Comparison, grown_ns: i64) -> Option<f64> {
+    const SLOWER: f64 = 1.25;
+    /// A slow machine slows down all that runs on it; a single operator has another cause.
+    const LEAST_OPERATORS: usize = 3;
+    const NEARLY_ALL_PERCENT: f64 = 90.0;
+    let rows = comparison.host.iter();
+    let both = rows.filter_map(|row| row.sides.as_ref().map(Option::as_ref).both());
+    let scaled = both.map(|sides| Pair {
+        reference: comparison.amount.scaled(sides.reference.ns),
+        target: sides.target.ns,
+    });
+    let scaled: Vec<Pair<i64>> = scaled.filter(|times| times.reference > 0).collect();
+    let all = Pair::of(|which| scaled.iter().map(|times| times.get(which)).sum::<i64>());
+    let is_slower = |times: &&Pair<i64>| times.target as f64 > times.reference as f64 * SLOWER;
+    let slower: Vec<&Pair<i64>> = scaled.iter().filter(is_slower).collect();
+    let slower_ns = slower.iter().map(|times| times.reference).sum();
+    let is_all = slower.len() >= LEAST_OPERATORS
+        && words::percent_of(slower_ns, all.reference) >= NEARLY_ALL_PERCENT;
+    let more_ns = all.target.saturating_sub(all.reference);
+    (is_all && more_ns.saturating_mul(2) >= grown_ns)
+        .then(|| all.target as f64 / all.reference as f64)
 }
 
 /// The operators whose calls take longer on the CPU, if that is a good part of the growth in idle time.

@@ -107,6 +107,39 @@ fn a_slow_host_is_named_with_its_operator() {
     assert_contains(&gap.reasoning.join(" "), words);
 }
 
+/// Ten times three operators; the CPU takes 20 µs for each on the reference, and 50 µs for the first of them on the
+/// target, or for all.
+#[test]
+fn a_slower_cpu_is_told_from_a_slower_operator() {
+    let operators = |us: [u32; 3]| {
+        let names = ["aten::mm", "aten::add", "aten::gelu"];
+        let calls = (0..10).flat_map(|_| names.into_iter().zip(us));
+        let mut at = 0;
+        calls.fold(Timetable::new(), |table, (name, us)| {
+            let start = at;
+            at += us + 2;
+            let table = table.op(name, start..start + us);
+            table.launched(
+                name,
+                start + us - 2..start + us - 1,
+                start + us..start + us + 5,
+            )
+        })
+    };
+    let gap = |target| found("more_idle", &operators([20; 3]), &operators(target));
+    let all = gap([50; 3]);
+    assert_eq!(
+        all.title,
+        "More idle time: the CPU takes longer for the same calls"
+    );
+    assert_contains(
+        &all.gap,
+        "the CPU takes 2.50× as long for the same operators",
+    );
+    let one = gap([110, 20, 20]);
+    assert!(!one.title.contains("the CPU takes longer"), "{}", one.title);
+}
+
 #[test]
 fn idle_time_has_the_cause_and_the_advice_of_the_single_report() {
     const LOADER: &str = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";

@@ -192,3 +192,30 @@ fn a_cold_start_on_an_unknown_gpu_names_no_switch_of_another_runtime() {
     assert_contains(&kernel("cu"), &["CUDA_MODULE_LOADING"]);
     assert_contains_none(&kernel("hip"), &["CUDA"]);
 }
+
+/// PyTorch numbers operations while gradients are enabled, and counts those that autograd records.
+#[test]
+fn evaluation_with_autograd_is_advised_to_switch_it_off() {
+    const ADVICE: &str = "`torch.inference_mode()`";
+    let steps = |n_steps: u32, counts: bool| {
+        (0..n_steps).fold(Timetable::new(), |all, step| {
+            let from = step * 1_000;
+            let all = all.annotation(&format!("ProfilerStep#{step}"), from..from + 999);
+            (0..24).fold(all, |all, nth| {
+                let at = from + 10 + 40 * nth;
+                let number = 24 * step + if counts { nth } else { 0 };
+                let op = all.op("aten::add", at - 5..at + 8);
+                let op = op.args(&format!(r#""Sequence number": {number}"#));
+                op.launched("add_kernel", at..at + 5, at + 8..at + 11)
+            })
+        })
+    };
+    let found = main_finding(&steps(2, true).profile());
+    assert_eq!(found.pattern, "launch_bound");
+    assert_contains(&found.model, &[ADVICE, "Then capture the steady part"]);
+    let backward = "autograd::engine::evaluate_function: AddBackward0";
+    let trained = steps(2, true).op(backward, 1_985..1_990);
+    for silent in [trained, steps(1, true), steps(2, false)] {
+        assert_contains_none(&main_finding(&silent.profile()).model, &[ADVICE]);
+    }
+}
