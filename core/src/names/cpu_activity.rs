@@ -22,8 +22,6 @@ labelled! {
         Allocation => "Memory allocation" as "memory_allocation",
         Reflection => "Reflection" as "reflection",
         Guards => "Guards of compiled code" as "guards",
-        /// `DistributedDataParallel` follows the graph of autograd from its outputs.
-        UnusedParameters => "Unused-parameter search" as "unused_parameters",
         GarbageCollection => "Garbage collection" as "garbage_collection",
         /// Waits for another thread or process.
         Waiting => "Waits for a thread or process" as "waiting",
@@ -124,9 +122,6 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     // `TorchDynamo Cache Lookup`
     (StartsWith("TorchDynamo Cache Lookup"), Guards),
     (Python("torch/_dynamo/guards.py", &[]), Guards),
-    // `torch.distributed.ddp.reducer::search_unused_parameters`
-    (EndsWith("reducer::search_unused_parameters"), UnusedParameters),
-    (Python("torch/nn/parallel/distributed.py", &["_find_tensors"]), UnusedParameters),
     (Is("Python GC"), GarbageCollection),
     (Is("<built-in function collect>"), GarbageCollection),
     (StartsWith("<built-in method collect of module"), GarbageCollection),

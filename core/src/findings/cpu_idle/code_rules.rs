@@ -138,14 +138,6 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         ..CODE
     },
     Rule {
-        key: "unused_parameters",
-        when: "`DistributedDataParallel` searches for unused parameters while the GPU is idle",
-        applies: |_, observed| observed.is(UnusedParameters),
-        issue: "`DistributedDataParallel` searches the graph of autograd for unused parameters in {place}{by}: the GPU is idle for {time}.",
-        model: "if each step uses all parameters, turn the search off (`find_unused_parameters=False`); if the same ones are unused in each step, freeze them (`requires_grad_(False)`) or set `static_graph=True`.",
-        ..CODE
-    },
-    Rule {
         key: "garbage_collection",
         when: "Python collects garbage while the GPU is idle",
         applies: |_, observed| observed.is(GarbageCollection),

@@ -247,9 +247,6 @@ pub(super) fn late_action(by: &str, whose: &str) -> String {
     if is(CpuActivity::GarbageCollection) {
         return "Collect garbage on all ranks in the same step, at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop, `gc.collect()` every N steps.".to_owned();
     }
-    if is(CpuActivity::UnusedParameters) {
-        return "Turn the search off where each step uses all parameters (`find_unused_parameters=False`); where the same ones are unused in each step, freeze them (`requires_grad_(False)`) or set `static_graph=True`.".to_owned();
-    }
     if is(CpuActivity::Checkpointing) {
         return "Write checkpoints while training goes on (`torch.distributed.checkpoint.async_save`), or on all ranks in parallel, and less often.".to_owned();
     }

@@ -17,8 +17,6 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
         (FRAME, "transformers/tokenization_utils_base.py(2855): __call__", "tokenization", "`__call__` in `tokenization_utils_base.py:2855`"),
         (FRAME, "inspect.py(3346): signature", "reflection", "`signature` in `inspect.py:3346`"),
         (OP, "TorchDynamo Cache Lookup", "guards", "`TorchDynamo Cache Lookup`"),
-        (OP, "torch.distributed.ddp.reducer::search_unused_parameters", "unused_parameters", "`torch.distributed.ddp.reducer::search_unused_parameters`"),
-        (FRAME, "torch/nn/parallel/distributed.py(260): _find_tensors", "unused_parameters", "`_find_tensors` in `distributed.py:260`"),
         (FRAME, "<built-in function collect>", "garbage_collection", "`collect`"),
         (CALL, "cudaMalloc", "memory_allocation", "`cudaMalloc`"),
         (CALL, "hipHostMalloc", "memory_allocation", "`hipHostMalloc`"),
