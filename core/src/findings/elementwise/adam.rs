@@ -2,7 +2,7 @@
 //!
 //! For Adam both moments are known. For other optimizers as much is assumed, which is the most that common ones keep.
 
-use super::rules::ELEMENTWISE;
+use super::base::ELEMENTWISE;
 use super::{Observed, gate};
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;

@@ -1,7 +1,7 @@
 //! Conversions to another type.
 
 use super::Observed;
-use super::rules::COPY;
+use super::base::COPY;
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;

@@ -1,7 +1,7 @@
 //! Dropout where nothing is trained.
 
 use super::Observed;
-use super::rules::COPY;
+use super::base::COPY;
 use crate::findings::prelude::*;
 use crate::names::Family;
 

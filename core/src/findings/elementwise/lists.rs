@@ -1,7 +1,7 @@
 //! Operations on lists of tensors, and what should be one: steps of optimizers, and clipping.
 
 use super::Observed;
-use super::rules::{AT_MOST, GAP, n_kernels};
+use super::base::{AT_MOST, GAP, n_kernels};
 use crate::findings::compute::{are_many, subject};
 use crate::findings::prelude::*;
 use crate::names::cpu_calls::FUSED_OPTIMIZERS;

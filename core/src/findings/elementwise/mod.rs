@@ -1,6 +1,7 @@
 //! Element-wise operations: the available memory bandwidth, and where it is not reached.
 
 mod adam;
+mod base;
 mod conversions;
 pub(super) mod dropout;
 mod lists;

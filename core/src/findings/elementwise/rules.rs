@@ -1,75 +1,12 @@
 //! The rules for element-wise operations.
 
+use super::base::{AT_MOST, COPY, ELEMENTWISE, GAP, MOVED, SLOW};
 use super::{InGraphs, Observed, conversions, dropout, lists, slices};
 use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_random, is_resampling};
 use crate::profile::elementwise::could_be_dense;
-
-impl Subject for Observed<'static> {
-    type Of<'a> = Observed<'a>;
-
-    const ROW: RowOf<Self> = |observed| Some(observed.row);
-
-    fn words(group: &Group<Self>) -> Words {
-        let n_kernels = n_kernels(group);
-        vec![
-            ("reach", group.first().baseline.sentence()),
-            ("each", format::time_ns(group.mean_ns(n_calls(&group.rows)))),
-            ("kernels", format::counted(n_kernels, "kernel")),
-            ("each_kernel", format::time_ns(group.mean_ns(n_kernels))),
-        ]
-    }
-
-    fn reasoning(group: &Group<Self>) -> Vec<String> {
-        let from = called_from(group.input, &group.rows);
-        vec![from.unwrap_or_default(), String::new()]
-    }
-}
-
-pub(super) const ELEMENTWISE: Rule<Observed> = Rule {
-    issue: "{figures}.",
-    ..Rule::BASE
-};
-
-/// Copies: an unnecessary copy saves all of its time.
-pub(super) const COPY: Rule<Observed> = Rule {
-    gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
-    saves: Saves::All,
-    ..ELEMENTWISE
-};
-
-/// Operations that compute nothing, whatever their % of roofline: from a share of the computation on that pays for a
-/// change of the model.
-pub(super) const MOVED: Rule<Observed> = Rule {
-    takes: |group| {
-        let share = group.input.percent_of_compute(group.time_ns());
-        let least = group.input.options.thresholds.medium_percent_of_compute;
-        share.is_some_and(|share| share >= least)
-    },
-    issue: "{figures}; it moves elements and computes none.",
-    kernel: "let the kernel that reads the result read the source in this order; the result then need not be written.",
-    notes: &[
-        "The trace does not record what else reads the result, and so whether all of it can go.",
-    ],
-    ..COPY
-};
-
-/// Large operations at a low % of the memory bandwidth.
-const SLOW: Rule<Observed> = Rule {
-    notes: &["{reach}", NOT_SHOWN],
-    ..ELEMENTWISE
-};
-
-/// Rows without another pattern: a finding for each bound and step of efficiency.
-pub(super) const GAP: Rule<Observed> = Rule {
-    by: |observed| observed.row.gap_bucket(),
-    is_pattern: false,
-    ..SLOW
-};
-
-pub(super) const AT_MOST: &str = "The saving is at most their time beyond the roofline; a trace does not show how much of it is launch overhead.";
 
 const OTHERS_IN_GRAPHS: &str = ", or also capture in GPU graphs those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
@@ -353,14 +290,6 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..Rule::SMALL_KERNELS
     },
 ];
-
-pub(super) fn n_kernels(group: &Group<Observed<'static>>) -> u64 {
-    group
-        .observed
-        .iter()
-        .map(|observed| observed.n_kernels())
-        .sum()
-}
 
 fn is_slow(observed: &Observed) -> bool {
     let is_list = observed.kind == ElementwiseKind::Optimizer;

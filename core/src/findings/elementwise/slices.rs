@@ -2,7 +2,7 @@
 //! and adds the whole tensors.
 
 use super::Observed;
-use super::rules::MOVED;
+use super::base::MOVED;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::autograd::ENGINE_CALL;
