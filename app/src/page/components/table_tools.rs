@@ -165,7 +165,7 @@ pub fn copy_table(
         <span class="copy-table">
             <span class="fine" role="status" data-testid="copied">{message}</span>
             <button type="button" id="copy-table" title="Copy what is shown, with tabs between cells, for a spreadsheet" on:click=move |_| copy(TableText::tabbed)>"Copy table"</button>
-            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Copy Markdown"</button>
+            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Markdown"</button>
         </span>
     }
 }
