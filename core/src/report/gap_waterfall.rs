@@ -7,13 +7,14 @@ use crate::assess::Input;
 use crate::assess::waterfall::{Cause, Waterfall};
 
 #[rustfmt::skip]
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     column("operation_count", Unit::Count, "Calls."),
     column("Roofline (µs)", Unit::Us, "The least time of all calls."),
     column("Slower units (µs)", Unit::Us, "It runs on units that are slower than others that take its type."),
     column("Tile padding (µs)", Unit::Us, "Tiles reach beyond the result."),
     column("Wave quantization (µs)", Unit::Us, "The last wave of workgroups does not fill the GPU."),
     column("Padded dimension (µs)", Unit::Us, "A dimension is computed as the next larger one that the kernel is built for."),
+    column("Operands read again (µs)", Unit::Us, "A second kernel reads the operands of a norm's gradient again."),
     column("Bandwidth at this size (µs)", Unit::Us, "No other operation of this trace moves so few bytes any faster."),
     column("Helper kernels (µs)", Unit::Us, "Kernels beside the one that does the work, as measured."),
     column("Warm-up (µs)", Unit::Us, "What the first call takes beyond the median, where it is by far the longest."),
