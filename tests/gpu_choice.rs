@@ -19,6 +19,7 @@ const COLUMNS: &[&str] = &[
     "Tile padding",
     "Wave quantization",
     "Padded dimension",
+    "Operands read again",
     "Bandwidth at this size",
     "Helper kernels",
     "Warm-up",

@@ -340,7 +340,11 @@ mod tests {
             }
             let job = job.job();
             let same = SameWork::new(&job, &Layout::new(&job));
-            assert!(same.slow_steps.iter().all(|of| of.factor() == 1.5));
+            assert!(
+                same.slow_steps
+                    .iter()
+                    .all(|of| (of.factor() - 1.5).abs() < 1e-9)
+            );
             same.slow_steps.iter().map(|of| of.step).collect()
         };
         assert_eq!(slow_steps(&[2, 3]), [2, 3]);
