@@ -84,11 +84,10 @@ fn step(bytes: f64) -> i32 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_fastest_of_about_that_size_tells() {
+    /// Operations with these bytes and bytes per second, numbered from 0.
+    fn demonstrated(speeds: &[(f64, f64)]) -> Demonstrated {
         let mut all = Demonstrated::default();
-        let speeds = [(1e6, 3e12), (1.1e6, 2e12), (1.6e6, 1e12), (64e6, 4e12)];
-        for (operation, (bytes, bytes_per_s)) in speeds.into_iter().enumerate() {
+        for (operation, (bytes, bytes_per_s)) in speeds.iter().copied().enumerate() {
             all.add(
                 bytes,
                 Reached {
@@ -97,6 +96,12 @@ mod tests {
                 },
             );
         }
+        all
+    }
+
+    #[test]
+    fn the_fastest_of_about_that_size_tells() {
+        let all = demonstrated(&[(1e6, 3e12), (1.1e6, 2e12), (1.6e6, 1e12), (64e6, 4e12)]);
         let best = |bytes, other_than| {
             let best = all.best(bytes, other_than);
             best.map(|best| best.bytes_per_s)
@@ -111,17 +116,7 @@ mod tests {
     /// Two slow kernels of about one size say nothing about it if a larger or smaller one that is large, too, is fast.
     #[test]
     fn large_operations_are_compared_whatever_their_sizes() {
-        let mut all = Demonstrated::default();
-        let speeds = [(537e6, 1e12), (805e6, 1.1e12), (21e9, 2.8e12), (90e6, 3e12)];
-        for (operation, (bytes, bytes_per_s)) in speeds.into_iter().enumerate() {
-            all.add(
-                bytes,
-                Reached {
-                    bytes_per_s,
-                    operation,
-                },
-            );
-        }
+        let all = demonstrated(&[(537e6, 1e12), (805e6, 1.1e12), (21e9, 2.8e12), (90e6, 3e12)]);
         let best = |bytes, other_than| all.best(bytes, other_than).map(|best| best.operation);
         assert_eq!(best(537e6, 0), Some(2));
         assert_eq!(best(805e6, 1), Some(2));

@@ -7,7 +7,7 @@ use crate::assess::Input;
 use crate::assess::waterfall::{Cause, Waterfall};
 
 #[rustfmt::skip]
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; Cause::ALL.len() + 5] = [
     column("operation_count", Unit::Count, "Calls."),
     column("Roofline (µs)", Unit::Us, "The least time of all calls."),
     column("Slower units (µs)", Unit::Us, "It runs on units that are slower than others that take its type."),

@@ -45,13 +45,8 @@ pub(super) fn slice_gradients_ns(profile: &Profile, operation: &Operation, name:
 
 /// Whether the innermost autograd call around a call computes the gradient of a slice.
 fn is_of_slice(profile: &Profile, call: EventId) -> bool {
-    let (trace, tree) = (&profile.trace, &profile.tree);
-    let node = tree.node_of(call).into_iter();
-    let above = node.flat_map(|node| tree.ancestors(node));
-    let mut names = above
-        .filter_map(|node| tree.event(node))
-        .filter_map(|event| trace.name(event).strip_prefix(ENGINE_CALL));
-    let function = names.next();
+    let mut around = profile.tree.calls_around(call);
+    let function = around.find_map(|event| profile.trace.name(event).strip_prefix(ENGINE_CALL));
     function.is_some_and(|function| OF_SLICES.iter().any(|one| function.starts_with(one)))
 }
 
