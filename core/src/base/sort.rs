@@ -30,6 +30,9 @@ pub trait Arrange<T> {
 
 impl<T> Arrange<T> for [T] {
     fn arrange_by(&mut self, mut compare: impl FnMut(&T, &T) -> Ordering) {
+        if self.len() < 2 {
+            return;
+        }
         let places = places(self.len(), &mut |one, other| {
             compare(&self[one], &self[other])
         });
@@ -72,6 +75,31 @@ pub(crate) trait FirstMax: Iterator + Sized {
 
 impl<I: Iterator> FirstMax for I {}
 
+/// Like `partition_point` of a slice, for a point that is probably near a given one: the distance doubles until the
+/// point is passed.
+pub(crate) fn partition_point_near<T>(
+    items: &[T],
+    near: usize,
+    is_before: impl Fn(&T) -> bool,
+) -> usize {
+    let before = |at: usize| items.get(at).is_some_and(&is_before);
+    // Everything below `low` is before the point, and nothing from `high` on.
+    let mut low = near.min(items.len());
+    let (mut high, mut step) = (low, 1);
+    while before(high) {
+        low = high + 1;
+        high = (high + step).min(items.len());
+        step *= 2;
+    }
+    while low > 0 && !before(low - 1) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    let between = items.get(low..high).unwrap_or_default();
+    low + between.partition_point(&is_before)
+}
+
 /// The sorted position of each item. Not generic, so it is compiled once.
 fn places(items: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items).collect();
@@ -106,6 +134,19 @@ mod tests {
         ops.arrange_by_key(|&(_, ns)| Reverse(ns));
         let names: Vec<&str> = ops.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["relu", "add", "copy_", "mm", "bmm"]);
+    }
+
+    #[test]
+    fn a_point_is_found_from_anywhere() {
+        let items: Vec<usize> = (0..40).map(|at| 2 * at).collect();
+        for least in 0..=80 {
+            let expected = items.partition_point(|item| *item < least);
+            for near in 0..45 {
+                let point = partition_point_near(&items, near, |item| *item < least);
+                assert_eq!(point, expected, "{least} from {near}");
+            }
+        }
+        assert_eq!(partition_point_near(&[0; 0], 3, |_| true), 0);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{Issue, Kind, Source, floor};
 use crate::findings::prelude::*;
 use crate::names::is_adapter;
 use crate::profile::timeline::GpuClass;
+use crate::trace::ByName;
 
 /// Adapters below this share of the run are not reported.
 const LEAST_PERCENT: f64 = 1.0;
@@ -14,12 +15,13 @@ pub(super) fn issues(source: &Source) -> Vec<Issue> {
 
 fn issue(source: &Source) -> Option<Issue> {
     let (input, profile) = (source.input, source.input.profile);
+    let mut is_adapter = ByName::new(is_adapter);
     let computing = profile
         .gpu
         .all()
         .filter(|work| work.class == GpuClass::Computation);
     let adapters: Vec<_> = computing
-        .filter(|work| is_adapter(profile.trace.strings.get(work.name)))
+        .filter(|work| is_adapter.of(&profile.trace, work.event))
         .collect();
     let times = adapters.iter().map(|work| (work.name, work.span.length()));
     let ns = sum(times.clone().map(|(_, ns)| ns));

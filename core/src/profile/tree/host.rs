@@ -197,7 +197,10 @@ impl Nodes {
     fn end(&mut self, node: Option<(u16, u32)>) {
         if let Some((_, node)) = node {
             let len = self.len().saturating_sub(node);
-            self.subtree_len.set(node as usize, Distance(len));
+            // A node without children keeps the length that it was added with.
+            if len > 1 {
+                self.subtree_len.set(node as usize, Distance(len));
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Weak;
 use super::TrackNodes;
 use super::host::Nodes;
 use crate::base::row_set::RowSet;
+use crate::base::sort::partition_point_near;
 use crate::trace::{EventId, Trace};
 
 /// How the node of an event is found.
@@ -55,8 +56,14 @@ impl Index {
         }
     }
 
-    /// The node of an event, given all nodes and the node range of each thread.
-    pub(super) fn find(&self, event: EventId, all: &Nodes, tracks: &[TrackNodes]) -> Option<u32> {
+    /// The node of an event, which may be near another one, given all nodes and the node range of each thread.
+    pub(super) fn find(
+        &self,
+        event: EventId,
+        near: Option<u32>,
+        all: &Nodes,
+        tracks: &[TrackNodes],
+    ) -> Option<u32> {
         match self {
             Index::Listed { called, nodes } => {
                 let place = called.place(event.index())?;
@@ -71,7 +78,13 @@ impl Index {
                     let at = tracks.binary_search_by_key(&track, |nodes| nodes.track);
                     let nodes = &tracks.get(at.ok()?)?.nodes;
                     let calls = all.event.get(nodes.start as usize..nodes.end as usize)?;
-                    let at = calls.partition_point(|call| key(*call) < key(event));
+                    let own = key(event);
+                    let is_before = |call: &EventId| key(*call) < own;
+                    let near = near.and_then(|near| near.checked_sub(nodes.start));
+                    let at = match near {
+                        Some(near) => partition_point_near(calls, near as usize, is_before),
+                        None => calls.partition_point(is_before),
+                    };
                     (calls.get(at) == Some(&event)).then_some(nodes.start + at as u32)
                 };
                 on_thread().or_else(|| {

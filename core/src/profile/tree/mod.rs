@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::base::interval::Interval;
 use crate::base::row_id::row_id;
+use crate::base::sort::partition_point_near;
 use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
 pub use cost::{Cost, Launched, Owner, own_cpu_ns};
@@ -156,15 +157,13 @@ impl CallTree {
         index: Index,
         launches: &Launches,
     ) -> CallTree {
-        let mut by_node: Vec<(u32, u32)> = launches
-            .launches
-            .iter()
-            .enumerate()
-            .filter_map(|(row, launch)| {
-                let node = index.find(launch.call, &nodes, &tracks)?;
-                Some((node, row as u32))
-            })
-            .collect();
+        let mut by_node: Vec<(u32, u32)> = Vec::with_capacity(launches.launches.len());
+        for (launch, row) in launches.launches.iter().zip(0_u32..) {
+            // Launches of one thread follow one another.
+            let last = by_node.last().map(|(node, _)| *node);
+            let node = index.find(launch.call, last, &nodes, &tracks);
+            by_node.extend(node.map(|node| (node, row)));
+        }
         by_node.sort_unstable();
         let work = |row: u32| {
             launches
@@ -278,20 +277,26 @@ impl CallTree {
     /// The node of an event; `None` for one that is not in the tree.
     #[inline]
     pub fn node_of(&self, event: EventId) -> Option<NodeId> {
-        self.index
-            .find(event, &self.nodes, &self.tracks)
-            .map(NodeId)
+        let node = self.index.find(event, None, &self.nodes, &self.tracks);
+        node.map(NodeId)
+    }
+
+    /// The same for an event that is probably near the last one: found sooner in a tree with frames. Keeps the node as
+    /// the last one.
+    #[inline]
+    pub(crate) fn next_node_of(&self, event: EventId, last: &mut Option<NodeId>) -> Option<NodeId> {
+        let near = last.map(|node| node.0);
+        let node = self.index.find(event, near, &self.nodes, &self.tracks);
+        *last = node.map(NodeId).or(*last);
+        node.map(NodeId)
     }
 
     /// The GPU activity of a call and everything below it, in order of the launching calls.
     pub fn gpu_work(&self, node: NodeId) -> &[GpuId] {
         let subtree = self.subtree(node);
         let start = self.launch_nodes.partition_point(|&at| at < subtree.start);
-        let length = self
-            .launch_nodes
-            .get(start..)
-            .unwrap_or_default()
-            .partition_point(|&at| at < subtree.end);
+        let from_start = self.launch_nodes.get(start..).unwrap_or_default();
+        let length = partition_point_near(from_start, 0, |at| *at < subtree.end);
         self.launch_work
             .get(start..start + length)
             .unwrap_or_default()

@@ -117,6 +117,7 @@ pub(crate) struct CodeSearch<'a> {
     overhead: Ranges,
     activities: Map<(StringId, Category), Option<CpuActivity>>,
     candidates: Vec<Candidate>,
+    last_node: Option<NodeId>,
 }
 
 impl<'a> CodeSearch<'a> {
@@ -133,6 +134,7 @@ impl<'a> CodeSearch<'a> {
             overhead: Ranges::of_overhead(&profile.trace),
             activities: Map::default(),
             candidates: Vec::new(),
+            last_node: None,
         }
     }
 
@@ -236,7 +238,7 @@ impl<'a> CodeSearch<'a> {
         };
         let mut around = None;
         if let Some(nodes) = self.tracks.get(&track) {
-            let launch = before.and_then(|call| tree.node_of(call));
+            let launch = before.and_then(|call| tree.next_node_of(call, &mut self.last_node));
             let launch = launch.filter(|node| nodes.contains(&node.0));
             let end = launch.map_or_else(|| first_from(tree, self.profile, nodes, time), |at| at.0);
             let mut nodes = (nodes.start..end).rev().map(NodeId);
@@ -281,7 +283,7 @@ impl<'a> CodeSearch<'a> {
         time: Interval,
     ) -> Vec<Candidate> {
         let least_ns = (time.length() / LEAST_PART).max(1);
-        found.arrange();
+        found.sort_unstable();
         let mut candidates: Vec<(i64, Candidate)> = Vec::new();
         for calls in found.chunk_by(|a, b| a.0 == b.0) {
             let spans = union(calls.iter().map(|(_, span, _)| *span).collect());

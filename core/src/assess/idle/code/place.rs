@@ -40,6 +40,7 @@ pub(super) struct Places<'a> {
     names: ByName<Name>,
     by_text: Map<&'a str, StringId>,
     known: Map<StringId, StringId>,
+    last_node: Option<NodeId>,
 }
 
 impl<'a> Places<'a> {
@@ -49,12 +50,15 @@ impl<'a> Places<'a> {
             names: ByName::new(Name::of),
             by_text: Map::default(),
             known: Map::default(),
+            last_node: None,
         }
     }
 
     /// The key of the code's place, and its caller.
     pub(super) fn key(&mut self, code: Code) -> (PlaceKey, Option<StringId>) {
-        let (function, caller) = function_and_caller(self.profile, &mut self.names, code);
+        let last_node = &mut self.last_node;
+        let (function, caller) =
+            function_and_caller(self.profile, &mut self.names, last_node, code);
         let trace = &self.profile.trace;
         let caller = caller.map(|caller| trace.events.name(caller));
         // A function, or a call whose name identifies its activity, is one place, whatever its caller.
@@ -83,7 +87,8 @@ impl<'a> Places<'a> {
 impl Place {
     pub(crate) fn of(profile: &Profile, code: Code) -> Place {
         let trace = &profile.trace;
-        let (function, caller) = function_and_caller(profile, &mut ByName::new(Name::of), code);
+        let mut names = ByName::new(Name::of);
+        let (function, caller) = function_and_caller(profile, &mut names, &mut None, code);
         let frame = |event: EventId| Frame::of(trace.name(event));
         let own = frame(function);
         let at = |frame: Frame| {
@@ -113,7 +118,7 @@ impl Place {
             within: event,
             activity: None,
         };
-        function_and_caller(profile, &mut ByName::new(Name::of), code).0
+        function_and_caller(profile, &mut ByName::new(Name::of), &mut None, code).0
     }
 
     /// "`resize` in `image_processing_owlv2.py:301` (scipy)".
@@ -156,6 +161,7 @@ impl Name {
 fn function_and_caller(
     profile: &Profile,
     names: &mut ByName<Name>,
+    last_node: &mut Option<NodeId>,
     code: Code,
 ) -> (EventId, Option<EventId>) {
     let (trace, tree) = (&profile.trace, profile.full_tree());
@@ -164,7 +170,8 @@ fn function_and_caller(
         Some(_) if !is_around => code.within,
         _ => code.event,
     };
-    let Some(node) = tree.node_of(start) else {
+    let mut node_of = |event: EventId| tree.next_node_of(event, last_node);
+    let Some(node) = node_of(start) else {
         return (start, None);
     };
     let mut first = |from: NodeId, until: Option<NodeId>, wanted: &[Name]| {
@@ -180,13 +187,13 @@ fn function_and_caller(
     let function = match code.activity {
         // Up to the span that identifies the activity.
         Some(_) if is_around => {
-            let edge = tree.node_of(code.within);
+            let edge = node_of(code.within);
             first(node, edge, &[Name::Own]).unwrap_or(code.within)
         }
         None if is_frame => first(node, None, &[Name::Own, Name::Framework]).unwrap_or(start),
         _ => start,
     };
-    let above = tree.node_of(function).and_then(|node| tree.parent(node));
+    let above = node_of(function).and_then(|node| tree.parent(node));
     (
         function,
         above.and_then(|above| first(above, None, &[Name::Own])),

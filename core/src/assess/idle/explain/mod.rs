@@ -97,8 +97,8 @@ pub(crate) struct Explainer<'a> {
     activities: CpuActivities,
     tuning: Arc<Tuning>,
     launches: OnceCell<Vec<Interval>>,
-    /// When the first recorded activity of each stream of the whole trace starts.
-    firsts: OnceCell<Map<TrackId, i64>>,
+    /// When the first recorded activity of each stream of the whole trace starts, by track.
+    firsts: OnceCell<Vec<i64>>,
     /// The end of every call in which a thread waits for the GPU, in order.
     waits: OnceCell<Vec<(i64, EventId)>>,
     /// Created for the first late launch.
@@ -267,16 +267,17 @@ impl<'a> Explainer<'a> {
     fn may_follow_unrecorded(&self, gap: &Gap, after: &GpuWork) -> bool {
         let events = &self.profile.trace.events;
         let firsts = self.firsts.get_or_init(|| {
-            let mut firsts = Map::default();
+            let mut firsts = vec![i64::MAX; self.profile.trace.tracks.len()];
             for event in events.of_category(Category::is_gpu) {
-                let start_ns = events.ts_ns(event);
-                let first_ns = firsts.entry(events.track(event)).or_insert(start_ns);
-                *first_ns = start_ns.min(*first_ns);
+                if let Some(first_ns) = firsts.get_mut(events.track(event).0 as usize) {
+                    *first_ns = events.ts_ns(event).min(*first_ns);
+                }
             }
             firsts
         });
-        let is_first = firsts.get(&events.track(after.event)) == Some(&after.span.start_ns);
-        let any_ns = firsts.values().min().copied().unwrap_or(i64::MAX);
+        let track = events.track(after.event).0 as usize;
+        let is_first = firsts.get(track) == Some(&after.span.start_ns);
+        let any_ns = firsts.iter().min().copied().unwrap_or(i64::MAX);
         let since_ns = gap.span.start_ns.saturating_sub(any_ns);
         is_first && since_ns < gap.span.length()
     }

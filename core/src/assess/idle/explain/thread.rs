@@ -219,7 +219,7 @@ impl Explainer<'_> {
         let launches = self.launches.get_or_init(|| {
             let calls = self.profile.launches.launches.iter();
             let mut spans: Vec<Interval> = calls.map(|one| self.span(one.call)).collect();
-            spans.arrange();
+            spans.sort_unstable();
             spans.dedup();
             spans
         });
