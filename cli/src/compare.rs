@@ -16,7 +16,7 @@ use crate::args::CompareArgs;
 use crate::embedded::{self, Embed, Embedded};
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, after, checks, choices, input, output, report, table, window};
+use crate::{Failure, after, checks, choices, input, output, parallel, report, table, window};
 
 /// Operations named in the summary.
 const TOP: usize = 8;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     ];
     let [reference, target] = &profiles;
     let report =
-        |profile, gpu| Report::new(profile, &choices::options(&args.analysis, gpu, profile));
+        |profile, gpu| parallel::report(profile, &choices::options(&args.analysis, gpu, profile));
     let reports = [report(reference, gpus[0]), report(target, gpus[1])];
     let names = match &args.names {
         Some(names) => names.clone(),

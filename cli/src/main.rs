@@ -41,6 +41,7 @@ mod job;
 mod open;
 mod output;
 mod page;
+mod parallel;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod progress;

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 
 use dormer_core::base::format;
 use dormer_core::findings::RankedFinding;
@@ -12,10 +11,10 @@ use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
 use dormer_core::profile::shapes::{EagerShapes, ShapeSources};
+use dormer_core::report::Report;
 use dormer_core::report::cards::{self, Savings};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
-use dormer_core::report::{Report, ReportOptions};
 #[cfg(feature = "parquet")]
 use dormer_core::tables::Recorded;
 
@@ -25,7 +24,7 @@ use crate::args::{FINDINGS, ReportArgs};
 use crate::embedded::{self, Embed, Embedded};
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, after, captures, checks, choices, input, output, table, window};
+use crate::{Failure, after, captures, checks, choices, input, output, parallel, table, window};
 
 /// Operations and findings named in the summary.
 const TOP: usize = 5;
@@ -71,9 +70,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let steps = (!is_chosen).then(|| window::of_serving(&chosen)).flatten();
     let profile = steps.as_ref().unwrap_or(&chosen);
     let options = choices::options(&args.analysis, args.gpu.as_ref(), profile);
-    let report = report_of(profile, &options);
+    let report = parallel::report(profile, &options);
     // Tables cover the whole recording if no part of it was requested.
-    let of_tables = steps.as_ref().map(|_| Report::new(&chosen, &options));
+    let of_tables = steps.as_ref().map(|_| parallel::report(&chosen, &options));
     let name = input::name(&args.trace);
     let (overview, findings) = (&report.overview, &report.analyses.findings.ranked);
     let found = findings.iter().map(|one| &one.finding);
@@ -111,15 +110,6 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
-}
-
-/// The report. The tree with Python frames, which nearly all analyses need and which depends on nothing else, is built
-/// in parallel.
-fn report_of(profile: &Profile, options: &ReportOptions) -> Report {
-    thread::scope(|scope| {
-        scope.spawn(|| profile.full_tree());
-        Report::new(profile, options)
-    })
 }
 
 /// Rejects options that the page does not support: it only has the trace.

@@ -18,7 +18,7 @@ use crate::args::{ReportArgs, RowArgs, TablesArgs};
 use crate::fleet::store::hash_of;
 use crate::input::{self, hashed};
 use crate::stdout::Out;
-use crate::{Failure, arrow, captures, choices, output, parquet, window};
+use crate::{Failure, arrow, captures, choices, output, parallel, parquet, window};
 
 /// Analyzes the trace and writes its tables.
 pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
@@ -101,9 +101,11 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
         false => plain,
     };
     let options = choices::options(&args.rows.analysis, args.rows.gpu.as_ref(), &whole);
-    let report = Report::new(&whole, &options);
+    let report = parallel::report(&whole, &options);
     let steps = window::of_serving(&whole);
-    let of_steps = steps.as_ref().map(|steps| Report::new(steps, &options));
+    let of_steps = steps
+        .as_ref()
+        .map(|steps| parallel::report(steps, &options));
     source.analysis_ns = Some(elapsed_ns(begun));
     let findings = steps.as_ref().zip(of_steps.as_ref());
     let tables = Tables::of_trace(

@@ -9,6 +9,7 @@ pub mod interval;
 pub(crate) mod labels;
 pub mod log_scale;
 pub(crate) mod map;
+pub mod parallel;
 pub mod periods;
 pub(crate) mod row_id;
 pub(crate) mod row_set;

@@ -66,6 +66,10 @@ pub use rule::RuleDoc;
 pub(crate) use rule::{Words, fill};
 pub(crate) use serving::memory::{StepMemory, StepsOf};
 
+use std::sync::OnceLock;
+
+use crate::base::parallel::RunAll;
+use crate::base::sort::Arrange;
 use crate::hardware::{Vendor, vendor_of};
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::reduction::ReductionKind;
@@ -164,8 +168,8 @@ pub struct Analyses {
 }
 
 impl Analyses {
-    /// Runs every analysis.
-    pub fn new(input: &Input) -> Analyses {
+    /// Runs every analysis with the given function.
+    pub fn new(input: &Input, run_all: RunAll) -> Analyses {
         let run = |kind: &'static AnalysisKind| {
             let mut outcome = compute::outcome(input, kind);
             if outcome.status == Status::Done || kind.is_of_whole {
@@ -193,7 +197,19 @@ impl Analyses {
             }
             outcome
         };
-        let outcomes: Vec<Outcome> = ANALYSES.iter().map(run).collect();
+        let made: Vec<OnceLock<Outcome>> = ANALYSES.iter().map(|_| OnceLock::new()).collect();
+        // Those of the run as a whole take longest, so they start first.
+        let mut order: Vec<_> = ANALYSES.iter().zip(&made).collect();
+        order.arrange_by_key(|(kind, _)| kind.tier != Tier::System);
+        run_all(order.len(), &|at| {
+            if let Some((kind, made)) = order.get(at) {
+                made.get_or_init(|| run(kind));
+            }
+        });
+        let made = made.into_iter().zip(ANALYSES);
+        let outcomes: Vec<Outcome> = made
+            .map(|(made, kind)| made.into_inner().unwrap_or_else(|| run(kind)))
+            .collect();
         Analyses {
             findings: rank::rank(input, &outcomes),
             outcomes,

@@ -5,13 +5,12 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// A value and its type.
-struct Entry {
-    of: TypeId,
-    value: Arc<dyn Any + Send + Sync>,
-}
+/// A type, and its value once that is computed: a [`Cell`] of the type.
+type Entry = (TypeId, Arc<dyn Any + Send + Sync>);
+
+type Cell<T> = OnceLock<Arc<T>>;
 
 /// Values by type.
 #[derive(Default)]
@@ -20,26 +19,23 @@ pub(crate) struct Memo {
 }
 
 impl Memo {
-    /// The value of a type, computed on first use.
+    /// The value of a type, computed on first use. Other threads wait for it.
     pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        if let Some(known) = self.find() {
-            return known;
-        }
         // Computed without holding the lock: one value may depend on another.
-        let made = Arc::new(make());
-        let value = Arc::clone(&made);
-        self.lock().push(Entry {
-            of: TypeId::of::<T>(),
-            value,
-        });
-        made
+        let cell = self.cell();
+        Arc::clone(cell.get_or_init(|| Arc::new(make())))
     }
 
-    fn find<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let of = TypeId::of::<T>();
-        let all = self.lock();
-        let known = all.iter().find(|known| known.of == of)?;
-        Arc::clone(&known.value).downcast().ok()
+    fn cell<T: Any + Send + Sync>(&self) -> Arc<Cell<T>> {
+        let wanted = TypeId::of::<T>();
+        let mut all = self.lock();
+        let known = all.iter().find(|(of, _)| *of == wanted);
+        let known = known.and_then(|(_, cell)| Arc::clone(cell).downcast().ok());
+        known.unwrap_or_else(|| {
+            let cell = Arc::<Cell<T>>::default();
+            all.push((wanted, cell.clone()));
+            cell
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
@@ -55,6 +51,9 @@ impl fmt::Debug for Memo {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -70,5 +69,16 @@ mod tests {
         assert_eq!(n_made, 1);
         assert_eq!(*memo.get(|| 8_u64), 8);
         assert_eq!(*memo.get(|| 9_u32), 7);
+    }
+
+    #[test]
+    fn threads_share_what_one_of_them_makes() {
+        let (memo, n_made) = (Memo::default(), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| memo.get(|| n_made.fetch_add(1, Relaxed)));
+            }
+        });
+        assert_eq!(n_made.into_inner(), 1);
     }
 }

@@ -63,6 +63,7 @@ use std::sync::{Arc, OnceLock};
 use crate::findings::{Analyses, Input};
 
 use crate::base::interval::percent_of;
+use crate::base::parallel::{RunAll, in_turn};
 use crate::perf::SheetFamily;
 use crate::profile::operations::Operation;
 use crate::profile::rows::Pass;
@@ -94,15 +95,21 @@ pub struct Report {
 impl Report {
     /// Analyzes a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
+        Report::with(profile, options, &in_turn)
+    }
+
+    /// The same, with the analyses run by the given function.
+    pub fn with(profile: &Profile, options: &ReportOptions, run_all: RunAll) -> Report {
         let options = &options.of_trace(&profile.trace);
         let timelines = Timelines::of(profile);
         let evaluations = evaluation::evaluate(profile, options, &timelines);
-        let analyses = Analyses::new(&Input {
+        let input = Input {
             profile,
             options,
             timelines: &timelines,
             evaluations: &evaluations,
-        });
+        };
+        let analyses = Analyses::new(&input, run_all);
         let mut overview = Overview::new(profile, options, &timelines, &evaluations, &analyses);
         if let Some(mismatch) = &overview.hardware.mismatch {
             overview.quality.warn(mismatch.clone());
