@@ -72,6 +72,21 @@ fn gzip_in_several_members() {
 }
 
 #[test]
+fn a_wrong_checksum_does_not_end_a_gzip_file_of_several_members() {
+    let text = trace(&[op("a"), op("b")].join(","));
+    let (first, second) = text.split_at(text.len() / 2);
+    let packed = gzip(first);
+    // The checksum, and the length after it.
+    for from_end in [8, 4] {
+        let mut wrong = packed.clone();
+        wrong[packed.len() - from_end] ^= 1;
+        let bytes = [wrong, gzip(second)].concat();
+        let at = Some(first.len() as u64);
+        check_bytes(&bytes, &["a", "b"], &[(CorruptGzip, 1, at)]);
+    }
+}
+
+#[test]
 fn of_a_zip_archive_with_two_traces_the_first_is_read() {
     let (first, second) = (trace(&op("a")), trace(&op("b")));
     let ranks = [

@@ -155,7 +155,7 @@ fn import_apart(
     let mut pieces = Vec::new();
     let mut start = 0;
     for cut in cuts.iter().copied().chain([bytes.len()]) {
-        inflater.push(&bytes[start..cut], |text| cutter.push(text));
+        inflater.push(&bytes[start..cut], cutter.text());
         pieces.extend(cutter.next(Vec::new()));
         start = cut;
     }

@@ -187,7 +187,7 @@ impl Unpacking {
         while n_bytes > 0 {
             for bytes in chunk.get(..n_bytes).unwrap_or_default().chunks(SLICE_BYTES) {
                 bytes_read += bytes.len() as u64;
-                inflater.push(bytes, |text| cutter.push(text));
+                inflater.push(bytes, cutter.text());
                 let spare = self.spares.try_recv().unwrap_or_default();
                 if let Some(piece) = cutter.next(spare)
                     && !self.hand_on(piece, bytes_read)

@@ -175,13 +175,9 @@ impl Text {
 }
 
 fn inflate(inflater: &mut Inflater, bytes: &[u8], packed: &mut Packed) -> io::Result<()> {
-    let mut written = Ok(());
-    inflater.push(bytes, |text| {
-        if written.is_ok() {
-            written = packed.push(text);
-        }
-    });
-    written
+    let mut text = Vec::new();
+    inflater.push(bytes, &mut text);
+    packed.push(&text)
 }
 
 /// The archive being written.

@@ -38,17 +38,12 @@ impl Inflater {
         is_text.then_some(Inflater { gunzip })
     }
 
-    /// Inflates a chunk and passes the text to `sink`, in pieces.
-    pub fn push(&mut self, bytes: &[u8], mut sink: impl FnMut(&[u8])) {
-        let Some(gunzip) = &mut self.gunzip else {
-            return sink(bytes);
-        };
-        let handed_on = gunzip.push(bytes, |text| {
-            sink(text);
-            Ok(())
-        });
-        // Only the sink can fail.
-        debug_assert!(handed_on.is_ok());
+    /// Inflates a chunk and appends its text.
+    pub fn push(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
+        match &mut self.gunzip {
+            Some(gunzip) => gunzip.push_to(bytes, text),
+            None => text.extend_from_slice(bytes),
+        }
     }
 
     /// The warnings, once all bytes are pushed.
@@ -90,9 +85,9 @@ impl Cutter {
         }
     }
 
-    /// Appends text.
-    pub fn push(&mut self, text: &[u8]) {
-        self.text.extend_from_slice(text);
+    /// What was not cut off yet: text is appended to it.
+    pub fn text(&mut self) -> &mut Vec<u8> {
+        &mut self.text
     }
 
     /// A piece, once there is enough text for one. `rest` is memory to reuse for the remainder; its content is ignored.
@@ -105,12 +100,18 @@ impl Cutter {
     }
 
     /// The last piece.
-    pub fn finish(mut self) -> Piece {
-        self.cut(self.text.len(), false, Vec::new())
+    pub fn finish(self) -> Piece {
+        Piece {
+            text: self.text,
+            offset: self.offset,
+            is_of_events: false,
+        }
     }
 
     fn cut(&mut self, at: usize, is_at_event: bool, mut rest: Vec<u8>) -> Piece {
         rest.clear();
+        // As large as the last piece, so that it need not grow.
+        rest.reserve(self.text.capacity());
         rest.extend_from_slice(self.text.get(at..).unwrap_or(&[]));
         let mut text = std::mem::replace(&mut self.text, rest);
         text.truncate(at);

@@ -55,7 +55,7 @@ impl Pieces {
             };
             for slice in bytes.chunks(SLICE) {
                 read += slice.len() as f64;
-                inflater.push(slice, |text| cutter.push(text));
+                inflater.push(slice, cutter.text());
                 if let Some(piece) = cutter.next(std::mem::take(&mut self.rest)) {
                     self.send(piece, read).await?;
                 }

@@ -1,36 +1,52 @@
 //! Gzip, member by member, with checksums. flate2 reads each member; this module decides what follows it.
 
-use std::io::Write;
-
-use flate2::write::GzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::import::error::ImportError;
 use crate::import::warning::{WarningKind, Warnings};
 
+/// As large as any window.
+const WINDOW_BITS: u8 = 15;
+
+/// There is room for at least this much text each time.
+const ROOM: usize = 64 << 10;
+
+/// zlib's words for a member whose text does not have the checksum that follows it, before the 4 bytes of its length.
+const WRONG_CHECKSUM: &str = "incorrect data check";
+const LENGTH_BYTES: usize = 4;
+
+/// The same for the length.
+const WRONG_LENGTH: &str = "incorrect length check";
+
 /// Reads a gzip file in chunks.
 #[derive(Debug)]
 pub(crate) struct Gunzip {
-    /// The member being read, and its text that was not passed on yet.
-    member: GzDecoder<Vec<u8>>,
+    member: Decompress,
     /// Whether any bytes of this member have arrived.
     is_started: bool,
     /// Number of complete members.
     n_members: u32,
+    /// Bytes of the last member to skip.
+    n_skipped: usize,
     /// Total bytes of text.
     n_text: u64,
     /// After damage or foreign bytes, nothing more is read.
     is_over: bool,
+    /// Memory for text that is passed on.
+    text: Vec<u8>,
     pub(crate) warnings: Warnings,
 }
 
 impl Default for Gunzip {
     fn default() -> Self {
         Gunzip {
-            member: GzDecoder::new(Vec::new()),
+            member: Decompress::new_gzip(WINDOW_BITS),
             is_started: false,
             n_members: 0,
+            n_skipped: 0,
             n_text: 0,
             is_over: false,
+            text: Vec::new(),
             warnings: Warnings::default(),
         }
     }
@@ -43,96 +59,90 @@ impl Gunzip {
         mut input: &[u8],
         mut sink: impl FnMut(&[u8]) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
-        while !self.is_over && !input.is_empty() {
-            if !self.is_started && self.n_members > 0 {
-                // Members may be padded with zero bytes.
-                let padding = input.iter().take_while(|byte| **byte == 0).count();
-                input = input.get(padding..).unwrap_or(&[]);
-                match input.first() {
-                    None => break,
-                    Some(0x1f) => {}
-                    Some(_) => {
-                        self.break_off(WarningKind::TrailingGarbage);
-                        break;
-                    }
-                }
-            }
-            match self.member.write(input) {
-                Ok(0) => self.end_member(&mut sink)?,
-                Ok(n_read) => {
-                    input = input.get(n_read..).unwrap_or(&[]);
-                    self.is_started = true;
-                    self.hand_on(&mut sink)?;
-                }
-                Err(_) => self.end_damaged(&mut sink)?,
+        let mut text = std::mem::take(&mut self.text);
+        let mut handed_on = Ok(());
+        let mut has_more = true;
+        while has_more && handed_on.is_ok() {
+            has_more = self.inflate(&mut input, &mut text);
+            if !text.is_empty() {
+                handed_on = sink(&text);
+                text.clear();
             }
         }
-        // The decoder holds back some text.
-        if !self.is_over && self.member.flush().is_err() {
-            self.end_damaged(&mut sink)?;
-        }
-        self.hand_on(&mut sink)
+        self.text = text;
+        handed_on
+    }
+
+    /// Reads a chunk and appends its text.
+    pub(crate) fn push_to(&mut self, mut input: &[u8], text: &mut Vec<u8>) {
+        while self.inflate(&mut input, text) {}
     }
 
     /// The warnings, once all input is read.
     pub(crate) fn finish(mut self) -> Warnings {
         if !self.is_over && (self.is_started || self.n_members == 0) {
-            // Only a complete member takes no more bytes.
-            let is_complete = matches!(self.member.write(&[0]), Ok(0));
-            if !is_complete {
-                self.warnings.add(WarningKind::CutGzip, Some(self.n_text));
-            } else if self.member.try_finish().is_err() {
-                self.warnings
-                    .add(WarningKind::CorruptGzip, Some(self.n_text));
-            }
+            self.warnings.add(WarningKind::CutGzip, Some(self.n_text));
         }
         self.warnings
     }
 
-    fn hand_on(
-        &mut self,
-        sink: &mut impl FnMut(&[u8]) -> Result<(), ImportError>,
-    ) -> Result<(), ImportError> {
-        let text = self.member.get_mut();
-        if text.is_empty() {
-            return Ok(());
+    /// Appends as much text as there is room for; returns whether there may be more.
+    fn inflate(&mut self, input: &mut &[u8], text: &mut Vec<u8>) -> bool {
+        self.skip_between_members(input);
+        if self.is_over {
+            return false;
         }
-        self.n_text += text.len() as u64;
-        let result = sink(text);
-        text.clear();
-        result
+        text.reserve(ROOM);
+        let (n_text, n_in) = (text.len(), self.member.total_in());
+        let inflated = (self.member).decompress_vec(input, text, FlushDecompress::None);
+        let n_in = (self.member.total_in() - n_in) as usize;
+        *input = input.get(n_in..).unwrap_or_default();
+        self.is_started |= n_in > 0;
+        self.n_text += (text.len() - n_text) as u64;
+        // The decoder holds back what there was no room for.
+        let has_more = !input.is_empty() || text.len() == text.capacity();
+        match inflated {
+            Ok(Status::StreamEnd) => self.end_member(0),
+            Ok(Status::Ok | Status::BufError) => {}
+            Err(error) => match error.message() {
+                Some(WRONG_CHECKSUM) => self.end_wrong_member(LENGTH_BYTES),
+                Some(WRONG_LENGTH) => self.end_wrong_member(0),
+                _ if self.n_members > 0 && self.member.total_out() == 0 => {
+                    self.break_off(WarningKind::TrailingGarbage);
+                }
+                _ => self.break_off(WarningKind::CorruptGzip),
+            },
+        }
+        has_more
     }
 
-    fn end_member(
-        &mut self,
-        sink: &mut impl FnMut(&[u8]) -> Result<(), ImportError>,
-    ) -> Result<(), ImportError> {
-        let checked = self.member.try_finish();
-        self.hand_on(sink)?;
-        if checked.is_err() {
-            self.warnings
-                .add(WarningKind::CorruptGzip, Some(self.n_text));
+    /// Skips what may follow a member: zero bytes.
+    fn skip_between_members(&mut self, input: &mut &[u8]) {
+        if self.is_started || self.n_members == 0 {
+            return;
         }
-        self.member = GzDecoder::new(Vec::new());
+        let n_skipped = self.n_skipped.min(input.len());
+        self.n_skipped -= n_skipped;
+        let rest = input.get(n_skipped..).unwrap_or_default();
+        let padding = rest.iter().take_while(|byte| **byte == 0).count();
+        *input = rest.get(padding..).unwrap_or_default();
+        if !self.is_over && input.first().is_some_and(|byte| *byte != 0x1f) {
+            self.break_off(WarningKind::TrailingGarbage);
+        }
+    }
+
+    /// The next member follows after `n_skipped` bytes.
+    fn end_member(&mut self, n_skipped: usize) {
+        self.member = Decompress::new_gzip(WINDOW_BITS);
         self.is_started = false;
         self.n_members += 1;
-        Ok(())
+        self.n_skipped = n_skipped;
     }
 
-    fn end_damaged(
-        &mut self,
-        sink: &mut impl FnMut(&[u8]) -> Result<(), ImportError>,
-    ) -> Result<(), ImportError> {
-        // Returns what was inflated before the damage, and then the error again.
-        let _ = self.member.try_finish();
-        self.hand_on(sink)?;
-        let is_header = self.member.header().is_none();
-        self.break_off(if is_header && self.n_members > 0 {
-            WarningKind::TrailingGarbage
-        } else {
-            WarningKind::CorruptGzip
-        });
-        Ok(())
+    fn end_wrong_member(&mut self, n_skipped: usize) {
+        self.warnings
+            .add(WarningKind::CorruptGzip, Some(self.n_text));
+        self.end_member(n_skipped);
     }
 
     fn break_off(&mut self, why: WarningKind) {

@@ -90,14 +90,16 @@ impl EventReader {
     ) -> Result<usize, Stop> {
         let attempt = |reader: &mut Self, quotes, max_bytes: usize| {
             let mut cursor = Cursor::new(buf, start, quotes);
-            let stop = match reader.fields(&mut cursor) {
-                Ok(fields) if cursor.pos - start <= max_bytes => {
+            // Filled in place: moving it takes as long as reading a short field.
+            let mut fields = Fields::default();
+            let stop = match reader.read_fields(&mut cursor, &mut fields) {
+                Ok(()) if cursor.pos - start <= max_bytes => {
                     let nans = std::iter::repeat_n(WarningKind::NotANumber, cursor.nans as usize);
                     reader.wrong.extend(nans);
-                    reader.commit(&cursor, fields, base + start as u64, uid);
+                    reader.commit(&cursor, &fields, base + start as u64, uid);
                     return Ok(cursor.pos);
                 }
-                Ok(_) => Stop::Bad,
+                Ok(()) => Stop::Bad,
                 Err(Stop::More) if buf.len() - start > max_bytes + 2 * LOOK_AHEAD => Stop::Bad,
                 Err(stop) => stop,
             };
@@ -109,10 +111,9 @@ impl EventReader {
         }
     }
 
-    fn fields(&mut self, cursor: &mut Cursor) -> Result<Fields, Stop> {
+    fn read_fields(&mut self, cursor: &mut Cursor, fields: &mut Fields) -> Result<(), Stop> {
         self.wrong.clear();
         self.extra.clear();
-        let mut fields = Fields::default();
         let mut seen = 0u32;
         let mut previous = Key::EVENT_START;
         cursor.pos += 1;
@@ -131,7 +132,7 @@ impl EventReader {
             match next.key {
                 Key::END => {
                     fields.is_empty = is_first;
-                    return Ok(fields);
+                    return Ok(());
                 }
                 Key::PH => {
                     let span = cursor.string()?;
@@ -147,7 +148,7 @@ impl EventReader {
                 Key::TS => fields.ts = Some(self.time(cursor)?),
                 Key::DUR => fields.dur = Some(self.time(cursor)?),
                 Key::ID => fields.id = self.link(cursor)?,
-                Key::ARGS => self.args(cursor, &mut fields)?,
+                Key::ARGS => self.args(cursor, fields)?,
                 _ => self.skip(cursor)?,
             }
         }
@@ -209,7 +210,7 @@ impl EventReader {
     }
 
     /// Adds an event that was read completely.
-    fn commit(&mut self, cursor: &Cursor, fields: Fields, offset: u64, uid: u32) {
+    fn commit(&mut self, cursor: &Cursor, fields: &Fields, offset: u64, uid: u32) {
         for kind in self.wrong.drain(..) {
             self.warnings.add(kind, Some(offset));
         }
@@ -224,9 +225,9 @@ impl EventReader {
         self.saw_phase = true;
         match phase {
             b'X' => {
-                if let Some(ts_ns) = self.start(&fields, offset) {
+                if let Some(ts_ns) = self.start(fields, offset) {
                     let dur_ns = self.duration(fields.dur, offset);
-                    let event = self.complete(cursor, &fields, (ts_ns, dur_ns), offset, uid);
+                    let event = self.complete(cursor, fields, (ts_ns, dur_ns), offset, uid);
                     if let (None, Some(Time::Ns(untrue_ns))) = (dur_ns, fields.dur) {
                         self.builder.untrue_duration(event, untrue_ns);
                     }
@@ -234,18 +235,18 @@ impl EventReader {
             }
             // An event in two halves: the first creates the row, and the second sets its duration.
             b'B' => {
-                if let Some(ts_ns) = self.start(&fields, offset) {
-                    let event = self.complete(cursor, &fields, (ts_ns, None), offset, uid);
-                    let track = self.track(&fields);
+                if let Some(ts_ns) = self.start(fields, offset) {
+                    let event = self.complete(cursor, fields, (ts_ns, None), offset, uid);
+                    let track = self.track(fields);
                     self.open.begin(track, event, offset);
                 }
             }
             b'E' => {
-                let track = self.track(&fields);
+                let track = self.track(fields);
                 let name = fields.name.filter(|name| *name != StringTable::EMPTY);
                 let ended = self.open.end(track, name, &self.builder.trace.events);
                 if let Some(event) = ended {
-                    self.add_args(cursor, &fields, event, offset);
+                    self.add_args(cursor, fields, event, offset);
                 }
                 match (ended, fields.ts) {
                     (Some(event), Some(Time::Ns(end_ns))) => {
@@ -263,15 +264,15 @@ impl EventReader {
             }
             b's' | b'f' if fields.cat == Some(Cat::HostToDevice) => {
                 if let Some(id) = fields.id {
-                    let track = self.track(&fields);
+                    let track = self.track(fields);
                     match phase {
                         b's' => self.builder.flow_start(id, track),
                         _ => self.builder.flow_end(id, track),
                     }
                 }
             }
-            b'M' => self.metadata(&fields, offset),
-            b'i' | b'I' | b'R' => self.instant(cursor, &fields, offset),
+            b'M' => self.metadata(fields, offset),
+            b'i' | b'I' | b'R' => self.instant(cursor, fields, offset),
             // Other flows: nothing is computed from them.
             b's' | b'f' | b't' => {}
             _ if fields.is_work() => self.warn(WarningKind::UnreadableEvent, offset),
