@@ -163,6 +163,18 @@ pub fn capitalized(text: &str) -> String {
     })
 }
 
+/// "gpt_oss" for "GptOss".
+pub(crate) fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}
+
 /// A count with its noun: `1 kernel`, `37 632 kernels`.
 pub fn counted(number: u64, noun: &str) -> String {
     let ends_in_vowel_y = || {

@@ -1,6 +1,5 @@
 //! Counts with total times.
 
-use std::cmp::Reverse;
 use std::hash::Hash;
 
 use crate::base::map::Map;
@@ -57,7 +56,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
 
     /// Sorts the longest first. Nothing may be added afterwards.
     pub(crate) fn sort(&mut self) {
-        self.rows.arrange_by_key(|(_, tally)| Reverse(tally.ns));
+        self.rows.arrange_by_largest(|(_, tally)| tally.ns);
     }
 
     pub(crate) fn first(&self) -> Option<(K, Tally)> {

@@ -154,7 +154,7 @@ pub(super) fn merge_unrecorded(
     }
     let (mut unknown, mut findings): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, finding)| is_one(finding));
-    unknown.arrange_by_key(|(_, finding)| std::cmp::Reverse(finding.time_ns));
+    unknown.arrange_by_largest(|(_, finding)| finding.time_ns);
     let mut kinds: Vec<&'static AnalysisKind> = Vec::new();
     for (kind, _) in &unknown {
         if !kinds.contains(kind) {

@@ -293,15 +293,20 @@ impl Estimator<'_> {
         let loads: Vec<Vec<(usize, f64)>> = (0..n_steps)
             .map(|step| loads(self.layout, self.same_work, step))
             .collect();
+        self.divide_work(plan, |part, step| {
+            let stage = self.layout.stage(part.rank)?;
+            let mut loads = loads.get(step)?.iter();
+            let (_, load) = loads.find(|(of, _)| *of == stage)?;
+            Some(*load).filter(|load| *load > 0.0)
+        });
+    }
+
+    /// Divides the work of parts by their load in a step relative to the mean, where that is known.
+    fn divide_work(&self, plan: &mut Plan, load: impl Fn(&Part, usize) -> Option<f64>) {
         for (part, own_ns) in self.flow.parts.iter().zip(&mut plan.own_ns) {
-            let load = || {
-                let step = self.flow.node_of(part)?.step?;
-                let stage = self.layout.stage(part.rank)?;
-                let mut loads = loads.get(step)?.iter();
-                let (_, load) = loads.find(|(of, _)| *of == stage)?;
-                Some(*load).filter(|load| *load > 0.0)
-            };
-            if let Some((own, load)) = part.own.zip(load()) {
+            let step = self.flow.node_of(part).and_then(|node| node.step);
+            let load = step.and_then(|step| load(part, step));
+            if let Some((own, load)) = part.own.zip(load) {
                 let change_ns = own.work_ns as f64 * (1.0 / load - 1.0);
                 *own_ns = own_ns.saturating_add(change_ns.round() as i64);
             }

@@ -2,6 +2,7 @@
 
 use super::MODULE;
 use super::batch::Engine;
+use super::words::contains_any;
 
 /// Python files of the framework, whose own callers are more informative.
 #[rustfmt::skip]
@@ -94,7 +95,7 @@ impl CodeOf {
 
 /// Whether a Python frame belongs to the framework, or is a module instead of a function.
 pub(crate) fn is_framework(frame: &str) -> bool {
-    frame.starts_with(MODULE) || FRAMEWORK.iter().any(|part| frame.contains(part))
+    frame.starts_with(MODULE) || contains_any(frame, FRAMEWORK)
 }
 
 /// A serving engine's Python function that runs a step.

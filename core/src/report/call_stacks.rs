@@ -4,6 +4,7 @@
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{kernel_details, python};
+use crate::names::words::contains_any;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
@@ -194,9 +195,7 @@ fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
 fn is_location(profile: &Profile, node: NodeId) -> bool {
     let text = name(profile, node);
     profile.full_tree().category(&profile.trace, node) == Category::CpuOp
-        || ["nn.Module", "::", "/"]
-            .iter()
-            .any(|part| text.contains(part))
+        || contains_any(text, &["nn.Module", "::", "/"])
 }
 
 fn fold(ways: Vec<Vec<String>>, prefix: Vec<String>) -> String {

@@ -352,7 +352,7 @@ impl Idle {
     pub(crate) fn by_time(&self) -> Vec<(IdleCause, &GapsOfCause)> {
         let causes = self.causes.iter().map(|(cause, gaps)| (*cause, gaps));
         let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();
-        causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
+        causes.arrange_by_largest(|(_, gaps)| gaps.all.ns);
         causes
     }
 }

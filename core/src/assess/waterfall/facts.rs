@@ -6,7 +6,7 @@ use crate::hardware::roofline::Bound;
 use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
-use crate::names::words::holds;
+use crate::names::words::{contains_any, holds};
 use crate::names::{Family, LoopKind, OtherKind};
 use crate::perf::{Param, Tensor, element_bytes, is_tf32_kernel};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
@@ -377,14 +377,9 @@ fn of_kernel(
     if measured.n_main_kinds > 1 && is_one {
         found.push(Fact::SeveralKernels(measured.n_main_kinds));
     }
-    let is_scalar = ["elementwise_kernel", "unrolled_"]
-        .iter()
-        .any(|part| name.contains(part));
+    let is_scalar = contains_any(name, &["elementwise_kernel", "unrolled_"]);
     if is_scalar && !name.contains("vectorized_")
-        || name.contains("CatArrayBatchedCopy")
-            && !["_aligned", "_vectorized"]
-                .iter()
-                .any(|part| name.contains(part))
+        || name.contains("CatArrayBatchedCopy") && !contains_any(name, &["_aligned", "_vectorized"])
     {
         found.push(Fact::NotVectorized);
     }

@@ -4,7 +4,7 @@ use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::of_helpers;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::compare::comparison::Comparison;
 use crate::compare::op_side::Helper;
 use crate::compare::pair::Which;
@@ -101,7 +101,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         ("helper_time", format::time_ns(helper_ns)),
         (
             "share",
-            format::percent(words::percent_of(helper_ns, times.target)),
+            format::percent(percent_or_zero(helper_ns, times.target)),
         ),
         ("time", format::time_ns(times.target)),
         ("on", on),

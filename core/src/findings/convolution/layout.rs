@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Observed, is_layout_change};
+use crate::base::interval::percent_or_zero;
 use crate::base::sort::Gather;
 use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
@@ -105,7 +106,7 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
             high if share >= high => ("high", high),
             _ => ("moderate", thresholds.conv_layout_percent),
         };
-        let inside = percent_of(observed.inside_ns, observed.time_ns).unwrap_or(0.0);
+        let inside = percent_or_zero(observed.inside_ns, observed.time_ns);
         let calls = format::counted(observed.adjacent.len() as u64, "call");
         let adjacent = format::time_ns(observed.adjacent_ns);
         let copies = match observed.adjacent.is_empty() {

@@ -71,7 +71,7 @@ impl<'a> Observed<'a> {
         });
         let (others, mut sure): (Vec<Observed>, Vec<Observed>) =
             causes.partition(|observed| !observed.cause.can_be_saved());
-        sure.arrange_by_key(|observed| std::cmp::Reverse(observed.left_ns()));
+        sure.arrange_by_largest(|observed| observed.left_ns());
         let whole = idle.severity_of(idle.savable_percent());
         let most_of_code = code.iter().map(ObservedCode::ns).max();
         for (rank, observed) in sure.iter_mut().enumerate() {

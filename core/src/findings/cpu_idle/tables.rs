@@ -261,10 +261,8 @@ pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<Str
 /// The operator that waits; among those that read a value, the outermost: `aten::is_nonzero`.
 fn waiting_operator(input: &Input, wait: EventId) -> Option<String> {
     let (trace, tree) = (&input.profile.trace, &input.profile.tree);
-    let operators = tree.ancestors(tree.node_of(wait)?);
-    let operators = operators.filter(|node| tree.category(trace, *node) == Category::CpuOp);
-    let names = operators.filter_map(|node| Some(trace.events.name(tree.event(node)?)));
-    let names: Vec<StringId> = names.collect();
+    let operators = tree.ops_around(trace, wait);
+    let names: Vec<StringId> = operators.map(|event| trace.events.name(event)).collect();
     let mut outermost = names.iter().rev();
     let reads = |name: &&StringId| {
         let activity = CpuActivity::of_span(Category::CpuOp, trace.strings.get(**name));

@@ -15,7 +15,7 @@ use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
-use crate::findings::compute::cause_of;
+use crate::findings::compute::{are_idle_units_half, cause_of};
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
@@ -74,10 +74,7 @@ impl Observed<'_> {
 
     /// Workgroups and compute units, if some of these have no work.
     fn few_workgroups(&self) -> Option<(u64, u32)> {
-        self.fact(|fact| match fact {
-            Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
-            _ => None,
-        })
+        self.waterfall.as_ref()?.few_workgroups()
     }
 
     /// Whether at least three of four units have no workgroup.
@@ -88,12 +85,7 @@ impl Observed<'_> {
 
     /// Whether units without a workgroup explain at least half of the gap.
     fn is_short_of_workgroups(&self) -> bool {
-        let gap = |percent: f64| 1.0 - percent / 100.0;
-        let few = self.few_workgroups().zip(self.row.efficiency_percent);
-        few.is_some_and(|((workgroups, units), percent)| {
-            let idle = 1.0 - workgroups as f64 / f64::from(units);
-            idle * 2.0 >= gap(percent)
-        })
+        are_idle_units_half(self.few_workgroups(), self.row)
     }
 
     /// The GPU generation that its kernel was built for, and that of the GPU.

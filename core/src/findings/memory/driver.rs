@@ -129,7 +129,7 @@ fn changes(device: &DeviceMemory, steady: Option<&[Interval]>) -> (u64, u64) {
 
 fn table(input: &Input, mut uses: Vec<DriverUse>) -> Table {
     let trace = &input.profile.trace;
-    uses.arrange_by_key(|one| std::cmp::Reverse(one.span.length()));
+    uses.arrange_by_largest(|one| one.span.length());
     uses.truncate(MOST_ROWS);
     let operator = |one: &DriverUse| {
         let tree = &input.profile.tree;

@@ -28,12 +28,8 @@ impl Remedy {
     fn of(profile: &Profile, call: EventId) -> Remedy {
         let trace = &profile.trace;
         let tree = &profile.tree;
-        let above = tree.node_of(call).into_iter();
-        let above = above.flat_map(|node| tree.ancestors(node));
-        let above = above
-            .filter_map(|node| tree.event(node))
-            .map(|event| trace.name(event));
         let operator = trace.name(call);
+        let above = tree.names_around(trace, call);
         let names: Vec<&str> = std::iter::once(operator).chain(above).collect();
         let any = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name));
         let is_softmax = matches!(operator, "aten::_softmax" | "aten::softmax");
@@ -67,11 +63,9 @@ fn is_in_attention(profile: &Profile, call: EventId) -> bool {
         return false;
     }
     let (trace, tree) = (&profile.trace, profile.full_tree());
-    let above = tree.node_of(call).into_iter();
-    let above = above.flat_map(|node| tree.ancestors(node));
-    let frames = above.filter_map(|node| tree.event(node));
+    let around = tree.calls_around(call);
     let mut frames =
-        frames.filter(|event| trace.events.category(*event) == Category::PythonFunction);
+        around.filter(|event| trace.events.category(*event) == Category::PythonFunction);
     frames.any(|event| {
         let name = trace.name(event);
         let lower = name.to_ascii_lowercase();

@@ -95,7 +95,7 @@ pub(super) fn operators(
     let profile = input.profile;
     let mut all = device.by_operator(profile);
     all.retain(|one| figure(one) > 0);
-    all.arrange_by_key(|one| std::cmp::Reverse(figure(one)));
+    all.arrange_by_largest(|one| figure(one));
     all.truncate(MOST_ROWS);
     let life = |one: &OperatorMemory| one.median_life_ns.map_or(Value::NO_NS, Value::Ns);
     let columns: &[CellColumn<OperatorMemory>] = &[

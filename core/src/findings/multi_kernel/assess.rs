@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::assess::Thresholds;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::{percent_of, percent_or_zero, sum};
 use crate::findings::narrower::is_wide;
 use crate::findings::{Impact, Input, Severity};
 use crate::hardware::{GpuSpec, Links};
@@ -127,7 +127,7 @@ impl Facts {
     }
 
     pub(crate) fn percent(&self, ns: i64) -> f64 {
-        percent_of(ns, self.timeline.total_ns()).unwrap_or(0.0)
+        percent_or_zero(ns, self.timeline.total_ns())
     }
 
     pub(crate) fn assess(&self, direction: Direction) -> Option<&CopyAssessment> {

@@ -161,9 +161,8 @@ impl Checkpoints {
         let copies = profile.gpu.all();
         let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
         let copies = copies.map(|work| {
-            let node = work.launched_by.and_then(|call| tree.node_of(call));
-            let calls = node.into_iter().flat_map(|node| tree.ancestors(node));
-            let calls = calls.filter_map(|node| tree.event(node));
+            let launch = work.launched_by.into_iter();
+            let calls = launch.flat_map(|call| tree.calls_around(call));
             let outermost = calls.filter(|call| is_checkpoint.of(trace, *call)).last();
             (direction(trace, work), (work.span.length(), outermost))
         });

@@ -3,6 +3,7 @@
 use super::chains::spared;
 use super::passes::{Kernel, Passes};
 use super::{Issue, Kind, Source, pass_word};
+use crate::base::interval::percent_or_zero;
 use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::names::elementwise::makes_values;
@@ -22,7 +23,7 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
     }
     let n = passes.kernels().count() as u64;
     let fixed_ns = floor_ns.saturating_mul(n as i64).min(all_ns);
-    let percent = percent_of(fixed_ns, all_ns).unwrap_or(0.0);
+    let percent = percent_or_zero(fixed_ns, all_ns);
     if percent < LEAST_PERCENT {
         return Vec::new();
     }
@@ -45,7 +46,7 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
         ("near_time", format::time_ns(near_all_ns)),
         (
             "near_percent",
-            format::percent(percent_of(near_all_ns, all_ns).unwrap_or(0.0)),
+            format::percent(percent_or_zero(near_all_ns, all_ns)),
         ),
         ("n_spared", format::counted(n_spared, "kernel")),
         ("spared", format::time_ns(spared_ns)),
@@ -74,7 +75,7 @@ pub(super) fn tallied(times: impl Iterator<Item = (StringId, i64)>) -> Vec<(Stri
     };
     let all = grouped(times, add).into_iter();
     let mut all: Vec<_> = all.map(|(name, (n, ns))| (name, n, ns)).collect();
-    all.arrange_by_key(|(_, _, ns)| std::cmp::Reverse(*ns));
+    all.arrange_by_largest(|(_, _, ns)| *ns);
     all
 }
 

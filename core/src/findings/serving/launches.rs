@@ -217,7 +217,7 @@ fn slow_launch(source: &Source) -> Option<Issue> {
     }
     let is_long = launch_ns as f64 > replay_ns as f64 * LONG;
     let is_waited = waited_ns as f64 > replay_ns as f64 * LEAST_WAITED;
-    calls.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    calls.arrange_by_largest(|(ns, _)| *ns);
     (is_long || is_waited).then(|| Issue {
         events: calls.iter().take(10).map(|(_, call)| *call).collect(),
         words: vec![

@@ -302,7 +302,7 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
             is_it.then_some((at, operation, evaluation, percent.min(100.0)))
         });
     let mut all: Vec<_> = at_roofline.collect();
-    all.arrange_by_key(|(_, operation, ..)| std::cmp::Reverse(operation.kernel_ns));
+    all.arrange_by_largest(|(_, operation, ..)| operation.kernel_ns);
     let Some((_, longest, evaluation, percent)) = all.first() else {
         return Vec::new();
     };

@@ -15,6 +15,7 @@ use crate::base::sort::Arrange;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
 use crate::names::gemm::is_factorization;
+use crate::names::words::contains_any;
 use crate::names::{Library, library_of};
 use crate::perf::{Unit, of_all_blocks};
 use crate::profile::operations::Operation;
@@ -205,7 +206,7 @@ fn is_of_library(input: &Input, operation: &Operation) -> bool {
         !others.contains(library)
     });
     library.is_some()
-        || WORDS.iter().any(|word| name.contains(word))
+        || contains_any(name, WORDS)
         || ENGINES.iter().any(|engine| name.starts_with(engine))
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Cause, Why};
 use crate::base::group::grouped;
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
 
@@ -56,14 +57,14 @@ pub(super) fn victims(analysis: &Estimator, least_ns: &[i64]) -> Vec<Cause> {
         let (victim, step) = victim;
         let mut of_victim = of_victim;
         of_victim.arrange_by_key(|(ns, culprit, group)| (std::cmp::Reverse(*ns), *culprit, *group));
-        let all_ns = of_victim.iter().map(|of| of.0).fold(0, i64::saturating_add);
+        let all_ns = sum(of_victim.iter().map(|of| of.0));
         let delay = analysis.delays.of(step, victim);
         let caused_ns = delay.map_or(0, |delay| delay.caused_ns);
         let Some((_, culprit, group)) = of_victim.first() else {
             continue;
         };
         let of_culprit = of_victim.iter().filter(|of| of.1 == *culprit);
-        let of_culprit: i64 = of_culprit.map(|of| of.0).fold(0, i64::saturating_add);
+        let of_culprit: i64 = sum(of_culprit.map(|of| of.0));
         let is_enough = all_ns >= caused_ns / 2
             && of_culprit >= all_ns / 2
             && of_culprit >= least_ns.get(step).copied().unwrap_or(0);
@@ -159,6 +160,6 @@ fn follow(job: &Job, flow: &Flow, node: &Node) -> Option<Blamed> {
         step: node.step?,
         culprit,
         group,
-        caused_ns: waits.fold(0, i64::saturating_add),
+        caused_ns: sum(waits),
     })
 }

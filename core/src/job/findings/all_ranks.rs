@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Context, LEAST_NS};
 use crate::base::format;
-use crate::base::interval::percent_of;
+use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
 use crate::base::value::{Table, Value};
@@ -103,11 +103,7 @@ fn explained_elsewhere_ns(context: &Context) -> Vec<i64> {
     let n_steps = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
     let of_step = |step| all.iter().flatten().filter_map(move |gain| gain.get(step));
     (0..n_steps)
-        .map(|step| {
-            of_step(step)
-                .map(|ns| (*ns).max(0))
-                .fold(0, i64::saturating_add)
-        })
+        .map(|step| sum(of_step(step).map(|ns| (*ns).max(0))))
         .collect()
 }
 

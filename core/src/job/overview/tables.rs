@@ -259,7 +259,7 @@ fn saving_of_host(job: &Job, analysis: &Analysis, host: usize) -> Option<i64> {
 fn links(job: &Job, analysis: &Analysis) -> Table {
     let mut links: Vec<&Link> = analysis.network.links.iter().collect();
     let all_ns = |link: &Link| link.median_ns.saturating_mul(link.collectives.len() as i64);
-    links.arrange_by_key(|link| std::cmp::Reverse(all_ns(link)));
+    links.arrange_by_largest(|link| all_ns(link));
     links.truncate(MOST_ROWS);
     Table::of(
         "links",

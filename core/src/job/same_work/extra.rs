@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 
 use super::{Item, text};
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::job::roles::Layout;
@@ -60,7 +61,7 @@ pub(super) fn find(
                 if calls <= peers || !is_more {
                     continue;
                 }
-                let total_ns = of_rank.iter().map(usual_ns).fold(0, i64::saturating_add);
+                let total_ns = sum(of_rank.iter().map(usual_ns));
                 let beyond = i128::from(total_ns) * i128::from(calls - peers) / i128::from(calls);
                 let (kernel, op, shapes) = first.key;
                 rows.push(MoreWork {

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 
 use super::{Item, Key, SameWork, text};
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::job::digest::TextId;
@@ -162,12 +163,8 @@ pub(super) fn find(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
                 shapes: text(texts, shapes),
                 category: text(texts, first.category),
                 calls: shared().map(|item| item.calls).sum(),
-                total_ns: shared()
-                    .map(|item| item.total_ns)
-                    .fold(0, i64::saturating_add),
-                expected_ns: shared()
-                    .filter_map(|item| item.expected_ns)
-                    .fold(0, i64::saturating_add),
+                total_ns: sum(shared().map(|item| item.total_ns)),
+                expected_ns: sum(shared().filter_map(|item| item.expected_ns)),
                 n_ranks,
             };
             (row.excess_ns() > 0).then_some(row)

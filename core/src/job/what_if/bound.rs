@@ -1,6 +1,7 @@
 //! The bound of a job: what it saves if no rank waits for another.
 
 use super::{Estimator, WhatIf};
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::job::replay::{Gain, Plan, Replay, StepTime};
 
@@ -34,7 +35,7 @@ impl Estimator<'_> {
             let least_ns = leasts.filter_map(|least| least.of_steps.get(step)).max();
             *ns = (*ns).min(most_ns).max(least_ns.copied().unwrap_or(0));
         }
-        gain.total_ns = gain.of_steps.iter().copied().fold(0, i64::saturating_add);
+        gain.total_ns = sum(gain.of_steps.iter().copied());
         Some(gain)
     }
 

@@ -268,7 +268,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     summary.groups = groups.into_iter().map(|(group, _)| group).collect();
     summary
         .groups
-        .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
+        .arrange_by_largest(|group| (group.exposed_ns, group.time_ns));
     summary
 }
 
@@ -336,7 +336,7 @@ fn by_kind(groups: &[(Collectives, Vec<OnGpu>)], exposed: &Exposed) -> Vec<OfKin
         }
     });
     let mut kinds: Vec<OfKind> = kinds.collect();
-    kinds.arrange_by_key(|of_kind| std::cmp::Reverse((of_kind.exposed_ns, of_kind.time_ns)));
+    kinds.arrange_by_largest(|of_kind| (of_kind.exposed_ns, of_kind.time_ns));
     kinds
 }
 

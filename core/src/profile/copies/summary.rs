@@ -226,7 +226,7 @@ pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
     // Stable sort: groups with equal time stay in order of appearance.
     summary
         .origins
-        .arrange_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
+        .arrange_by_largest(|(_, copies)| (copies.time_ns, copies.count));
     summary
 }
 

@@ -130,7 +130,7 @@ impl DeviceMemory {
             })
             .collect();
         // Stable sort: equal sizes stay in order of appearance.
-        holders.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        holders.arrange_by_largest(|one| one.bytes);
         holders
     }
 
@@ -173,7 +173,7 @@ impl DeviceMemory {
                 holder.bytes = holder.bytes.saturating_add(bytes_of(&blocks));
             }
         }
-        holders.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        holders.arrange_by_largest(|one| one.bytes);
         holders
     }
 
@@ -187,7 +187,7 @@ impl DeviceMemory {
                 bytes: bytes_of(&blocks),
             })
             .collect();
-        holders.arrange_by_key(|one| std::cmp::Reverse((one.bytes, one.each_bytes)));
+        holders.arrange_by_largest(|one| (one.bytes, one.each_bytes));
         holders
     }
 
@@ -219,7 +219,7 @@ impl DeviceMemory {
                 }
             })
             .collect();
-        operators.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        operators.arrange_by_largest(|one| one.bytes);
         operators
     }
 

@@ -233,7 +233,7 @@ impl Operation {
         };
         let kernels = grouped(lengths, add).into_iter();
         let mut kernels: Vec<_> = kernels.map(|(name, (n, ns))| (name, n, ns)).collect();
-        kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
+        kernels.arrange_by_largest(|&(.., ns)| ns);
         kernels
     }
 

@@ -244,7 +244,12 @@ impl CallTree {
 
     /// The callers, innermost first.
     pub fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::successors(self.parent(node), |node| self.parent(*node))
+        self.with_ancestors(node).skip(1)
+    }
+
+    /// A call and its callers, innermost first.
+    pub fn with_ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(Some(node), |node| self.parent(*node))
     }
 
     /// The calls around an event, innermost first; none for an event that is not in the tree.
@@ -252,6 +257,15 @@ impl CallTree {
         let node = self.node_of(event).into_iter();
         let above = node.flat_map(|node| self.ancestors(node));
         above.filter_map(|node| self.event(node))
+    }
+
+    /// The names of the calls around an event, innermost first.
+    pub(crate) fn names_around<'a>(
+        &'a self,
+        trace: &'a Trace,
+        event: EventId,
+    ) -> impl Iterator<Item = &'a str> + 'a {
+        self.calls_around(event).map(|event| trace.name(event))
     }
 
     /// The operators around an event, innermost first.

@@ -385,7 +385,7 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
         }
     }
     // Stable sort: ties keep the order of the operations.
-    parts.arrange_by_key(|part| std::cmp::Reverse(part.gpu_ns));
+    parts.arrange_by_largest(|part| part.gpu_ns);
     parts
 }
 

@@ -165,7 +165,7 @@ impl Quality {
             level,
             ..QualityLine::judged(sentence)
         }));
-        lines.arrange_by_key(|line| std::cmp::Reverse(line.level));
+        lines.arrange_by_largest(|line| line.level);
         Quality {
             level: worst(&lines),
             sentence,

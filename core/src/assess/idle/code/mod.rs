@@ -196,10 +196,8 @@ impl<'a> CodeSearch<'a> {
     /// most its duration.
     pub(crate) fn wait(&mut self, wait: EventId, gap: Interval) -> CodePart {
         let tree = self.tree;
-        let callers = tree.node_of(wait).into_iter();
-        let callers = callers.flat_map(|node| tree.ancestors(node));
         let mut waiting_code = self.code_of(wait);
-        for caller in callers.filter_map(|node| tree.event(node)) {
+        for caller in tree.calls_around(wait) {
             let code = self.code_of(caller);
             // A read such as `nonzero` within a function that prints belongs to that function, and so on.
             if code.activity.is_some_and(CpuActivity::waits_for_gpu) {
@@ -259,7 +257,7 @@ impl<'a> CodeSearch<'a> {
         // an activity.
         let mut is_around_all = false;
         let callers = around.into_iter();
-        let callers = callers.flat_map(|node| std::iter::once(node).chain(tree.ancestors(node)));
+        let callers = callers.flat_map(|node| tree.with_ancestors(node));
         for event in callers.filter_map(|node| tree.event(node)) {
             let span = trace.events.span(event);
             let covered_ns = covered(span, time);
@@ -447,7 +445,7 @@ impl<'a> CodeSearch<'a> {
                 code.is_some_and(|code| is_inside(span, self.profile.trace.events.span(code.event)))
             })
             .collect();
-        around.arrange_by_key(|part| std::cmp::Reverse(part.ns));
+        around.arrange_by_largest(|part| part.ns);
         if let Some(part) = around.into_iter().next() {
             part.ns = part.ns.saturating_add(ns);
             return;

@@ -95,7 +95,7 @@ impl<'a> Explainer<'a> {
             .chain(parts)
             .collect();
         let mut causes = [(IdleCause::Synchronization, waiting.ns), (after, rest_ns)];
-        causes.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        causes.arrange_by_largest(|(_, ns)| *ns);
         let [(main, _), second] = causes;
         explained.second = Some(second);
         main

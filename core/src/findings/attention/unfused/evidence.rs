@@ -214,7 +214,7 @@ fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
     };
     let sized = grouped(sized, Vec::push).into_iter();
     let mut all: Vec<OfSizes> = sized.map(of_sizes).collect();
-    all.arrange_by_key(|one| Reverse(one.time_ns));
+    all.arrange_by_largest(|one| one.time_ns);
     all
 }
 

@@ -197,7 +197,7 @@ fn models(document: &mut Document, source: &Input) {
     }
     let share = share(with_ns, Some(all_ns));
     document.text(&format!("{share} of kernel time has a FLOP/byte model."));
-    without.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    without.arrange_by_largest(|(_, ns)| *ns);
     document.table(
         DocTable::of(without.into_iter().take(10))
             .line("Without a model", |(name, _)| code(name, 80))
