@@ -139,7 +139,7 @@ fn on_its_units(
 }
 
 fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
-    let mut work = operation.work().filter_map(|id| profile.gpu.get(id));
+    let mut work = operation.activity(profile);
     let is_copy = |work: &GpuWork| {
         work.category == Category::GpuMemcpy && copies::is_over_link(&profile.trace, work)
     };

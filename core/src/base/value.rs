@@ -84,6 +84,21 @@ impl Value {
         gbps.map_or(Value::NO_GBPS, Value::GbPerS)
     }
 
+    /// A duration that may be unknown.
+    pub(crate) fn ns(ns: Option<i64>) -> Value {
+        ns.map_or(Value::NO_NS, Value::Ns)
+    }
+
+    /// A size that may be unknown.
+    pub(crate) fn bytes(bytes: Option<u64>) -> Value {
+        bytes.map_or(Value::NO_BYTES, Value::Bytes)
+    }
+
+    /// A name from the trace that may be unknown.
+    pub(crate) fn quoted(name: Option<String>) -> Value {
+        name.map_or(Value::Empty, Value::Quoted)
+    }
+
     /// A number that may be unknown.
     pub fn number(number: Option<f64>) -> Value {
         number.map_or(Value::Empty, Value::Number)

@@ -48,7 +48,7 @@ impl Order {
         let operations = profile.operations().iter().enumerate();
         for (at, operation) in operations {
             for (call, row) in operation.calls.iter().enumerate() {
-                let work = row.work.iter().filter_map(|id| gpu.get(*id));
+                let work = gpu.each(&row.work);
                 let Some(first) = work.min_by_key(|work| (work.span.start_ns, work.event)) else {
                     continue;
                 };

@@ -9,7 +9,7 @@ use super::matching::Matched;
 use super::network::{is_uneven, message_bytes};
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::names::collective::CollectiveKind;
 
 /// A kernel of a collective that one of its ranks lacks is that of a job that hangs only if it runs at least this long,
@@ -95,36 +95,7 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
     let lists: Vec<(usize, Vec<Call>)> = lists
         .map(|rank| (*rank, calls(job, *rank, group)))
         .collect();
-    // By number, or by order where as many ended on all ranks.
-    let mut calls = lists.iter().flat_map(|(_, calls)| calls);
-    let have_seq = calls.all(|(of, _)| of.seq.is_some());
-    let n_ended = |calls: &Vec<Call>| calls.iter().filter(|(_, is_open)| !is_open).count();
-    let mut counts = lists.iter().map(|(_, calls)| n_ended(calls));
-    let first = counts.next()?;
-    if !have_seq && !counts.all(|n| n == first) {
-        return None;
-    }
-    let key = |nth: usize, of: &Collective| match of.seq.filter(|_| have_seq) {
-        Some(seq) => seq,
-        None => nth as u64,
-    };
-    let open = lists.iter().flat_map(|(_, calls)| {
-        let open = calls
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, is_open))| *is_open);
-        open.map(|(nth, (of, _))| key(nth, of))
-    });
-    let stuck = open.min()?;
-    let mut calling: Vec<(usize, Call)> = Vec::new();
-    let mut absent = Vec::new();
-    for (rank, calls) in &lists {
-        let mut calls = calls.iter().enumerate();
-        match calls.find(|(nth, (of, _))| key(*nth, of) == stuck) {
-            Some((_, call)) => calling.push((*rank, *call)),
-            None => absent.push(*rank),
-        }
-    }
+    let (calling, absent) = first_open(&lists)?;
     // If it ended anywhere, all took part in it: the other kernels were not recorded.
     let ended = calling.iter().any(|(_, (_, is_open))| !is_open);
     if ended || absent.iter().any(|rank| is_unknown(job, *rank)) {
@@ -137,9 +108,7 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
     let calling: Vec<(usize, &Collective, String)> = calling.collect();
     let labels = calling.iter().map(|(.., label)| (label.as_str(), ()));
     let counts = grouped(labels, |n: &mut usize, ()| *n += 1);
-    let most = counts
-        .into_iter()
-        .reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let most = counts.into_iter().first_max_by_key(|(_, n)| *n);
     let called = most?.0.to_owned();
     let others = calling.iter().filter(|(.., label)| *label != called);
     let others: Vec<(usize, String)> = others
@@ -169,6 +138,41 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
         waits_ns: first.span.length(),
         called,
     })
+}
+
+/// The first collective of a group that has not ended on some rank: the ranks that call it, and those that do not.
+/// Collectives are told by their numbers, or by their order where as many ended on all ranks; `None` if neither is
+/// possible, or if all ended.
+fn first_open<'a>(
+    lists: &[(usize, Vec<Call<'a>>)],
+) -> Option<(Vec<(usize, Call<'a>)>, Vec<usize>)> {
+    let mut calls = lists.iter().flat_map(|(_, calls)| calls);
+    let have_seq = calls.all(|(of, _)| of.seq.is_some());
+    let n_ended = |calls: &[Call]| calls.iter().filter(|(_, is_open)| !is_open).count();
+    let mut counts = lists.iter().map(|(_, calls)| n_ended(calls));
+    let first = counts.next()?;
+    if !have_seq && !counts.all(|n| n == first) {
+        return None;
+    }
+    let key = |nth: usize, of: &Collective| match of.seq.filter(|_| have_seq) {
+        Some(seq) => seq,
+        None => nth as u64,
+    };
+    let open = lists.iter().flat_map(|(_, calls)| {
+        let calls = calls.iter().enumerate();
+        let open = calls.filter(|(_, (_, is_open))| *is_open);
+        open.map(|(nth, (of, _))| key(nth, of))
+    });
+    let first_open = open.min()?;
+    let (mut calling, mut absent) = (Vec::new(), Vec::new());
+    for (rank, calls) in lists {
+        let mut calls = calls.iter().enumerate();
+        match calls.find(|(nth, (of, _))| key(*nth, of) == first_open) {
+            Some((_, call)) => calling.push((*rank, *call)),
+            None => absent.push(*rank),
+        }
+    }
+    Some((calling, absent))
 }
 
 /// From kernels that run very long and that a rank lacks.

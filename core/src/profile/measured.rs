@@ -165,8 +165,8 @@ struct Ran {
 }
 
 impl<'a> Kernels<'a> {
-    fn of(profile: &'a Profile, operation: &Operation) -> Kernels<'a> {
-        let work = || operation.work().filter_map(|id| profile.gpu.get(id));
+    fn of(profile: &'a Profile, operation: &'a Operation) -> Kernels<'a> {
+        let work = || operation.activity(profile);
         let mut by_name: Map<StringId, Ran> = Map::default();
         for work in work() {
             let name = work.name;

@@ -1,6 +1,5 @@
 //! Helper kernels that only the target launches: a transpose before a GEMM, a cast, a fill.
 
-use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::of_helpers;
 use crate::base::format;
@@ -128,10 +127,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         words.push(("hardware", hardware));
     }
     let saved_ns = sum(ops.iter().map(|op| of_helpers(op)));
-    let subject = Subject::Operations(rows);
-    Some(Candidate::of_saved(
-        comparison, subject, times, saved_ns, words,
-    ))
+    Some(Candidate::of_operations(comparison, rows, saved_ns, words))
 }
 
 fn name(helper: &Helper) -> String {

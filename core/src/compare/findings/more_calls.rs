@@ -1,6 +1,5 @@
 //! Operations that the target calls more often than the reference does for the same amount of work.
 
-use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::of_extra_calls;
 use crate::base::format;
@@ -136,10 +135,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         true => ("same_call", String::new()),
         false => ("change", words::change(change)),
     }));
-    let subject = Subject::Operations(rows);
-    Some(Candidate::of_saved(
-        comparison, subject, times, saved_ns, words,
-    ))
+    Some(Candidate::of_operations(comparison, rows, saved_ns, words))
 }
 
 #[cfg(test)]

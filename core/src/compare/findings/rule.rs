@@ -84,6 +84,23 @@ impl Candidate {
         }
     }
 
+    /// A candidate about operations of both traces, by their rows.
+    pub(crate) fn of_operations(
+        comparison: &Comparison,
+        rows: Vec<usize>,
+        saved_ns: i64,
+        words: Words,
+    ) -> Candidate {
+        let times = times_of(&matched(comparison, &rows));
+        Candidate::of_saved(
+            comparison,
+            Subject::Operations(rows),
+            times,
+            saved_ns,
+            words,
+        )
+    }
+
     /// Whether it has a placeholder that notes or advice depend on.
     pub(crate) fn has_word(&self, word: &str) -> bool {
         self.words.iter().any(|(known, _)| *known == word)

@@ -192,7 +192,7 @@ fn part(input: &Input, at: usize, operation: &Operation) -> Part {
         }
         _ => {}
     }
-    let kernels = operation.work().filter_map(|id| input.profile.gpu.get(id));
+    let kernels = operation.activity(input.profile);
     let mut names = kernels.map(|work| input.profile.trace.strings.get(work.name));
     let kernel = names.next().unwrap_or("");
     let of_name = |is: fn(&str) -> bool| is(full) || is(kernel);

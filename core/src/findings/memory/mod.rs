@@ -191,7 +191,6 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
 fn facts(outcome: &mut Outcome, memory: &Memory) {
     let main = memory.main().max_by_key(|device| device.peak.allocated);
     if let Some(device) = main {
-        let bytes = |bytes: Option<u64>| bytes.map_or(Value::NO_BYTES, Value::Bytes);
         outcome.facts([
             ("device", "Device", Value::Text(device.label.clone())),
             ("peak", "Peak in use", Value::Bytes(device.peak.allocated)),
@@ -208,7 +207,7 @@ fn facts(outcome: &mut Outcome, memory: &Memory) {
             (
                 "unused",
                 "Reserved and not in use at the peak",
-                bytes(device.peak.unused_bytes()),
+                Value::bytes(device.peak.unused_bytes()),
             ),
             (
                 "allocation_count",

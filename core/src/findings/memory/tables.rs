@@ -97,7 +97,7 @@ pub(super) fn operators(
     all.retain(|one| figure(one) > 0);
     all.arrange_by_largest(|one| figure(one));
     all.truncate(MOST_ROWS);
-    let life = |one: &OperatorMemory| one.median_life_ns.map_or(Value::NO_NS, Value::Ns);
+    let life = |one: &OperatorMemory| Value::ns(one.median_life_ns);
     let columns: &[CellColumn<OperatorMemory>] = &[
         ("operator", "Operator", &|one| {
             operator_name(profile, one.operator)

@@ -195,7 +195,7 @@ pub(super) fn off_critical_path_share(input: &Input, wanted: Direction) -> Optio
     let trace = &input.profile.trace;
     let (mut off_critical_path_ns, mut all_ns) = (0_i64, 0_i64);
     for (_, operation, evaluation) in input.operations() {
-        let mut work = operation.work().filter_map(|id| input.profile.gpu.get(id));
+        let mut work = operation.activity(input.profile);
         if work.all(|work| work.class == GpuClass::Memcpy && direction(trace, work) == wanted) {
             off_critical_path_ns =
                 off_critical_path_ns.saturating_add(evaluation.off_critical_path_ns);

@@ -68,7 +68,7 @@ fn by_replays(profile: &Profile, graphs: &[Graph]) -> Option<Vec<ServingStep>> {
         let Some(first) = graph.replays.first() else {
             return false;
         };
-        let kernels = first.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let kernels = profile.gpu.each(&first.work);
         let layers = kernels.filter(|work| is_layer.of(&profile.trace, work.event));
         first.work.len() >= LEAST_KERNELS && layers.count() >= LEAST_LAYERS
     };

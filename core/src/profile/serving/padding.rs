@@ -160,7 +160,7 @@ impl RowGrids {
 
     /// Whether a replay runs this number of rows: most of these kernels say so, of more than one kind.
     fn confirm(&mut self, profile: &Profile, replay: &Replay, rows: u64) -> bool {
-        let work = replay.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let work = profile.gpu.each(&replay.work);
         let grids = work.filter_map(|work| self.of(&profile.trace, work.event));
         let (mut n, mut n_equal, mut first, mut are_several) = (0_usize, 0_usize, None, false);
         for (step, workgroups) in grids {

@@ -139,21 +139,19 @@ impl Overview {
             ..Hardware::new(profile, options)
         };
         let unrecorded = [before_recording_ns, whole.map(GpuTimeline::total_ns)];
+        let arguments = [arguments::lines(profile), shape_sources(profile)].concat();
         let limits = limits::limits(profile, &hardware, unrecorded, thresholds);
         let headline = match whole.zip(gpus.as_ref()) {
             Some(_) if profile.is_idle_unknown() => headline::NO_UTILIZATION.to_owned(),
             Some((whole, gpus)) => {
-                let mut headline = headline::of_gpu(
-                    whole,
-                    gpus,
-                    &times.without_trials,
-                    unfused.as_ref(),
-                    serving.as_ref(),
-                    thresholds,
-                );
-                headline += &headline::of_trials(times.trials_percent, thresholds);
-                headline += &headline::not_idle(whole, analyses);
-                headline
+                let (unfused, serving) = (unfused.as_ref(), serving.as_ref());
+                let work = &times.without_trials;
+                [
+                    headline::of_gpu(whole, gpus, work, unfused, serving, thresholds),
+                    headline::of_trials(times.trials_percent, thresholds),
+                    headline::not_idle(whole, analyses),
+                ]
+                .concat()
             }
             None => headline::of_host(profile, &times.families),
         };
@@ -177,16 +175,7 @@ impl Overview {
             by_kernel_name_percent: times.by_kernel_name_percent,
             operations: times.operations,
             kernels: times.kernels,
-            quality: Quality::new(
-                profile,
-                &anomalies,
-                unrecorded,
-                arguments::lines(profile)
-                    .into_iter()
-                    .chain(shape_sources(profile))
-                    .collect(),
-                thresholds,
-            ),
+            quality: Quality::new(profile, &anomalies, unrecorded, arguments, thresholds),
             hardware,
             anomalies,
         }

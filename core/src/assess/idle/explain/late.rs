@@ -117,6 +117,21 @@ impl<'a> Explainer<'a> {
         self.search.get_or_insert_with(|| CodeSearch::new(profile))
     }
 
+    /// The cause that an activity of most of a gap is by itself; `None` for garbage collection, which is CPU work.
+    fn cause_of(&mut self, activity: CpuActivity, until_ns: i64) -> Option<IdleCause> {
+        match activity {
+            CpuActivity::DataLoading => Some(IdleCause::DataLoading),
+            CpuActivity::GarbageCollection => None,
+            CpuActivity::Compilation if self.warm().is_at(until_ns) => {
+                Some(IdleCause::Recompilation)
+            }
+            CpuActivity::GraphCapture if self.warm().captures_again(until_ns) => {
+                Some(IdleCause::Recompilation)
+            }
+            _ => Some(IdleCause::Startup),
+        }
+    }
+
     /// The cause by what the launching thread did, and when its previous launch ended.
     fn cause_by_thread(
         &mut self,
@@ -157,16 +172,8 @@ impl<'a> Explainer<'a> {
             return late(IdleCause::Tuning);
         }
         let unknown = (None, stretch.since_ns);
-        match activity {
-            Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
-            Some(CpuActivity::GarbageCollection) | None => {}
-            Some(CpuActivity::Compilation) if self.warm().is_at(until_ns) => {
-                return late(IdleCause::Recompilation);
-            }
-            Some(CpuActivity::GraphCapture) if self.warm().captures_again(until_ns) => {
-                return late(IdleCause::Recompilation);
-            }
-            Some(_) => return late(IdleCause::Startup),
+        if let Some(cause) = activity.and_then(|activity| self.cause_of(activity, until_ns)) {
+            return late(cause);
         }
         if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
             return late(IdleCause::Startup);

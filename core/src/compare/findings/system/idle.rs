@@ -9,7 +9,7 @@ use crate::compare::comparison::Comparison;
 use crate::compare::findings::rule::GapRule;
 use crate::compare::matched_rows::Tally;
 use crate::compare::pair::Pair;
-use crate::compare::properties::IdleCode;
+use crate::compare::properties::{IdleCode, IdleReport};
 use crate::compare::words;
 use crate::findings::Words;
 
@@ -165,29 +165,39 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
     if cause == IdleCause::Queued {
         words.extend(gap_words(comparison).unwrap_or_default());
     }
-    let own = match cause {
-        // Nothing else causes it.
-        IdleCause::Queued => sides.target.idle.finding_of(cause),
-        _ => sides.target.idle.finding(cause),
-    };
-    if let Some(finding) = own {
-        let mut model = format::capitalized(&finding.model);
-        for (cause, ns, _) in grown.iter().skip(1) {
-            let other = sides.target.idle.finding_of(*cause);
-            if let Some(other) = other.filter(|_| share(*ns) >= ADVISED_PERCENT) {
-                model.push_str(&format!(
-                    " For the {} of {}: {}",
-                    format::time_ns(*ns),
-                    words::lower_first(cause.label()),
-                    words::lower_first(&other.model)
-                ));
-            }
-        }
-        words.push(("own_issue", finding.issue.clone()));
-        words.push(("own_model", model));
-        words.push(("own_kernel", format::capitalized(&finding.kernel)));
-    }
+    let others = grown.iter().skip(1).map(|(cause, ns, _)| (*cause, *ns));
+    let others = others.filter(|(_, ns)| share(*ns) >= ADVISED_PERCENT);
+    words.extend(own_words(&sides.target.idle, cause, others).unwrap_or_default());
     words
+}
+
+/// The words for what the target's own report finds about a cause, with its advice about others as well.
+fn own_words(
+    idle: &IdleReport,
+    cause: IdleCause,
+    others: impl Iterator<Item = (IdleCause, i64)>,
+) -> Option<Words> {
+    let finding = match cause {
+        // Nothing else causes it.
+        IdleCause::Queued => idle.finding_of(cause),
+        _ => idle.finding(cause),
+    }?;
+    let mut model = format::capitalized(&finding.model);
+    for (cause, ns) in others {
+        if let Some(other) = idle.finding_of(cause) {
+            model.push_str(&format!(
+                " For the {} of {}: {}",
+                format::time_ns(ns),
+                words::lower_first(cause.label()),
+                words::lower_first(&other.model)
+            ));
+        }
+    }
+    Some(vec![
+        ("own_issue", finding.issue.clone()),
+        ("own_model", model),
+        ("own_kernel", format::capitalized(&finding.kernel)),
+    ])
 }
 
 /// The compiled regions of a step, if the target has more and is idle mostly before them.

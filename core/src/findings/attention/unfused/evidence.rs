@@ -242,7 +242,6 @@ fn sizes_table(all: &[OfSizes]) -> Table {
     };
     let usual =
         |fused: Option<Fused>| fused.map_or(Value::Empty, |fused| Value::Text(fused.band.text()));
-    let time = |ns: Option<i64>| ns.map_or(Value::NO_NS, Value::Ns);
     #[rustfmt::skip]
     let columns: &[CellColumn<&OfSizes>] = &[
         ("heads", "Batch×heads", &|one| size(one, |sizes| sizes.batch)),
@@ -252,8 +251,8 @@ fn sizes_table(all: &[OfSizes]) -> Table {
         ("instances", "Times", &|one| Value::Count(one.n)),
         ("time", "Time", &|one| Value::Ns(one.time_ns)),
         ("usual", "Usual efficiency", &|one| usual(one.fused)),
-        ("fused", "Fused, at best", &|one| time(one.fused_ns().map(|(fast, _)| fast))),
-        ("fused_low", "Fused, at worst", &|one| time(one.fused_ns().map(|(_, slow)| slow))),
+        ("fused", "Fused, at best", &|one| Value::ns(one.fused_ns().map(|(fast, _)| fast))),
+        ("fused_low", "Fused, at worst", &|one| Value::ns(one.fused_ns().map(|(_, slow)| slow))),
     ];
     Table::of("sizes", "What one kernel would take", all, columns)
 }
