@@ -78,19 +78,6 @@ pub(crate) trait FirstMax: Iterator + Sized {
 
 impl<I: Iterator> FirstMax for I {}
 
-/// The first position of a range for which a condition no longer holds, found by halving.
-pub(crate) fn first_not(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
-    let Range { mut start, mut end } = range;
-    while start < end {
-        let middle = start + (end - start) / 2;
-        match holds(middle) {
-            true => start = middle + 1,
-            false => end = middle,
-        }
-    }
-    start
-}
-
 /// The sorted position of each item. Not generic, so it is compiled once.
 fn places(items: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items).collect();
@@ -111,6 +98,19 @@ fn put<T>(items: &mut [T], mut places: Vec<usize>) {
             places.swap(at, place);
         }
     }
+}
+
+/// The first position of a range for which a condition no longer holds, found by halving.
+pub(crate) fn first_not(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
+    let Range { mut start, mut end } = range;
+    while start < end {
+        let middle = start + (end - start) / 2;
+        match holds(middle) {
+            true => start = middle + 1,
+            false => end = middle,
+        }
+    }
+    start
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod work;
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ use crate::findings::is_tiny_batched;
 use crate::hardware::roofline::{Bound, Roofline, roofline};
 use crate::hardware::{Basis, GpuSpec, Precision, Vendor, detect};
 use crate::names::Family;
-use crate::perf::{Unit, Work, is_tf32_kernel};
+use crate::perf::{Work, is_tf32_kernel};
+use work::{ComparedWork, in_tf32, n_calls, sizes_ratio, works, works_differ};
 
 pub use verdict::{NotJudged, Verdict};
 
@@ -129,21 +131,6 @@ pub(crate) enum Sizes {
     Least,
     /// One of the traces did not record them.
     Unknown,
-}
-
-/// What both sides compute; the work that both do at least, if they compute the same with different operations.
-#[derive(Default)]
-struct ComparedWork {
-    works: Pair<Vec<(Work, u64)>>,
-    /// How often.
-    n_calls: Pair<u64>,
-    /// Whether the sides compute different amounts.
-    differs: bool,
-    /// It is the work of several operations, where the other side has fewer: they move more bytes, so that it tells the
-    /// ratio of the times, but no roofline.
-    is_ratio_only: bool,
-    /// How many times as much the target computes; `None` if unknown.
-    sizes_ratio: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -451,65 +438,4 @@ fn device_names(recorded_on: &str) -> Vec<&str> {
     names
         .map(|name| name.split_once(" × ").map_or(name, |(_, name)| name))
         .collect()
-}
-
-/// The work per call of each operation, with its number of calls; empty unless all of it is known.
-fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
-    let operations = op.operations.iter();
-    let works = operations.map(|at| {
-        let work = side.report.evaluations.get(*at)?.work?;
-        Some((work, side.profile.operations().get(*at)?.n_calls()))
-    });
-    works.collect::<Option<Vec<_>>>().unwrap_or_default()
-}
-
-/// Moves FP32 on matrix units to TF32.
-fn in_tf32(work: &mut Work) {
-    if let Some(spec) = &mut work.compute
-        && (spec.unit, spec.precision) == (Unit::Matrix, Precision::Fp32)
-    {
-        spec.precision = Precision::Tf32;
-    }
-}
-
-fn n_calls(works: &[(Work, u64)]) -> u64 {
-    works.iter().map(|(_, calls)| *calls).sum()
-}
-
-/// The average FLOPs and bytes per call, if known in both traces.
-fn means(works: &Pair<Vec<(Work, u64)>>) -> Option<Pair<[f64; 2]>> {
-    let means = works.as_ref().map(|works| {
-        let calls = works.iter().map(|(_, calls)| *calls).sum::<u64>().max(1) as f64;
-        let mean = |amount: fn(&Work) -> f64| {
-            let all = works.iter();
-            all.map(|(work, calls)| amount(work) * *calls as f64)
-                .sum::<f64>()
-                / calls
-        };
-        let amounts = [
-            mean(|work| work.flops),
-            mean(|work| work.bytes.unwrap_or(0.0)),
-        ];
-        (!works.is_empty()).then_some(amounts)
-    });
-    means.both()
-}
-
-/// Whether the average work per call is known in both traces, and differs.
-fn works_differ(works: &Pair<Vec<(Work, u64)>>) -> bool {
-    /// Rounding differences of sums in a different order are smaller.
-    const ROUNDING: f64 = 1e-9;
-    means(works).is_some_and(|means| {
-        let mut pairs = means.reference.into_iter().zip(means.target);
-        pairs.any(|(a, b)| (a - b).abs() > ROUNDING * a.abs().max(b.abs()))
-    })
-}
-
-/// The ratio of FLOPs, which types do not change, or else of bytes.
-fn sizes_ratio(works: &Pair<Vec<(Work, u64)>>) -> Option<f64> {
-    let means = means(works)?;
-    let mut pairs = means.reference.into_iter().zip(means.target);
-    let (reference, target) =
-        pairs.find(|(reference, target)| *reference > 0.0 && *target > 0.0)?;
-    Some(target / reference)
 }
