@@ -51,7 +51,7 @@ fn is_same_time(inner: &Finding, outer: &Finding) -> bool {
 
 /// If one finding is part of the other, mentions it there and raises the other's priority to its own; returns whether
 /// that is so.
-pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
+pub(super) fn merge(outer: &mut Finding, inner: &Finding) -> bool {
     if is_same_time(inner, outer) {
         outer.priority = outer.priority.min(inner.priority);
         outer.reasoning.push(format!(

@@ -81,7 +81,7 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     for (analysis, finding) in shown {
         let mut before = ranked.iter_mut();
         let outer = before
-            .find_map(|one| one_cause::take_in(&mut one.finding, &finding).then_some(one.number));
+            .find_map(|one| one_cause::merge(&mut one.finding, &finding).then_some(one.number));
         if let Some(number) = outer {
             within.push(Within {
                 analysis,

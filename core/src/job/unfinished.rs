@@ -14,14 +14,14 @@ use crate::names::collective::CollectiveKind;
 
 /// A kernel of a collective that one of its ranks lacks is that of a job that hangs only if it runs at least this long,
 /// and so is a call of a few ranks.
-const LEAST_STUCK_NS: i64 = 100_000_000;
+const LEAST_HANG_NS: i64 = 100_000_000;
 
 /// It must also run this many times as long as the longest other one of its group.
 const LEAST_TIMES: i64 = 10;
 
 /// A collective that ranks wait in until the recording ends.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stuck {
+pub(crate) struct Hang {
     /// Its group, as an index into the groups of the job.
     pub(crate) group: usize,
     pub(crate) kind: CollectiveKind,
@@ -57,40 +57,40 @@ type Call<'a> = (&'a Collective, bool);
 
 /// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is known
 /// that does not take part in it. Where that rank waits itself, only what it waits for is given.
-pub(super) fn find(job: &Job) -> Vec<Stuck> {
+pub(super) fn find(job: &Job) -> Vec<Hang> {
     let groups = job.groups.iter().enumerate();
     let found = groups.flat_map(|(at, group)| {
         let of_all = of_calls(job, at, group).or_else(|| of_kernels(job, at, group));
         of_all
             .into_iter()
             .chain(transfers::find(job, at, group))
-            .collect::<Vec<Stuck>>()
+            .collect::<Vec<Hang>>()
     });
-    let found: Vec<Stuck> = found.collect();
-    let is_waiting = |rank: usize| found.iter().any(|stuck| stuck.waiting.contains(&rank));
-    let (mut first, later): (Vec<Stuck>, Vec<Stuck>) = found.iter().cloned().partition(|stuck| {
-        let others = stuck.others.iter().map(|(rank, _)| *rank);
-        let mut blamed = stuck.absent.iter().copied().chain(others);
+    let found: Vec<Hang> = found.collect();
+    let is_waiting = |rank: usize| found.iter().any(|hang| hang.waiting.contains(&rank));
+    let (mut first, later): (Vec<Hang>, Vec<Hang>) = found.iter().cloned().partition(|hang| {
+        let others = hang.others.iter().map(|(rank, _)| *rank);
+        let mut blamed = hang.absent.iter().copied().chain(others);
         blamed.any(|rank| !is_waiting(rank))
     });
     if first.is_empty() {
         first = later;
     } else {
-        let behind = later.into_iter().flat_map(|stuck| stuck.waiting);
+        let behind = later.into_iter().flat_map(|hang| hang.waiting);
         let mut behind: Vec<usize> = behind.collect();
         behind.arrange();
         behind.dedup();
-        behind.retain(|rank| first.iter().all(|stuck| !stuck.waiting.contains(rank)));
-        if let Some(stuck) = first.first_mut() {
-            stuck.behind = behind;
+        behind.retain(|rank| first.iter().all(|hang| !hang.waiting.contains(rank)));
+        if let Some(hang) = first.first_mut() {
+            hang.behind = behind;
         }
     }
-    first.arrange_by_cached_key(|stuck| (std::cmp::Reverse(stuck.waits_ns), stuck.group));
+    first.arrange_by_cached_key(|hang| (std::cmp::Reverse(hang.waits_ns), hang.group));
     first
 }
 
 /// From calls without kernels.
-fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
+fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Hang> {
     let lists = group.members.iter();
     let lists: Vec<(usize, Vec<Call>)> = lists
         .map(|rank| (*rank, calls(job, *rank, group)))
@@ -122,10 +122,10 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
         waiting().max_by_key(|(rank, of, _)| (of.span.length(), std::cmp::Reverse(*rank)))?;
     // A recording may stop a little earlier on most ranks than on a few.
     let are_most = waiting().count() * 2 > group.members.len();
-    if !are_most && first.span.length() < LEAST_STUCK_NS {
+    if !are_most && first.span.length() < LEAST_HANG_NS {
         return None;
     }
-    Some(Stuck {
+    Some(Hang {
         group: at,
         kind: job.ranks.get(*rank)?.digest.kind(first),
         seq: first.seq,
@@ -176,7 +176,7 @@ fn first_open<'a>(
 }
 
 /// From kernels that run very long and that a rank lacks.
-fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
+fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Hang> {
     let of_group = || {
         let of = job.collectives.iter();
         of.filter(|of| of.group == Some(at) && of.pair.is_none())
@@ -203,12 +203,12 @@ fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
     let is_stuck = !absent.is_empty()
         && !absent.iter().any(called)
         && absent.iter().all(|rank| !is_unknown(job, *rank))
-        && waits_ns >= LEAST_STUCK_NS.max(longest_ns.saturating_mul(LEAST_TIMES));
+        && waits_ns >= LEAST_HANG_NS.max(longest_ns.saturating_mul(LEAST_TIMES));
     if !is_stuck {
         return None;
     }
     let (rank, own) = last.rows(&job.ranks).next()?;
-    Some(Stuck {
+    Some(Hang {
         group: at,
         kind: last.kind,
         called: label(&rank.digest, own),

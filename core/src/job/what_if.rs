@@ -115,10 +115,10 @@ impl Estimator<'_> {
             WhatIf::EvenCopies(rank) => self.even(plan, rank, |own| own.copies_ns),
             WhatIf::EvenIdle(rank) => self.even(plan, rank, |own| own.idle_ns()),
             WhatIf::HostKeepsUp(host) => self.host_keeps_up(plan, host),
-            WhatIf::Path(path) => self.quicken_path(plan, path),
+            WhatIf::Path(path) => self.speed_up_path(plan, path),
             WhatIf::Paths => {
                 for path in 0..self.network.slow_paths.len() {
-                    self.quicken_path(plan, path);
+                    self.speed_up_path(plan, path);
                 }
             }
             WhatIf::LinksAtHalf => {
@@ -129,12 +129,12 @@ impl Estimator<'_> {
                     let ratio = share.map_or(1.0, |share| FAR_BELOW_PERCENT / share);
                     link.collectives.iter().map(move |at| (*at, ratio))
                 });
-                self.quicken(plan, &gathered(ratios));
+                self.speed_up(plan, &gathered(ratios));
             }
             WhatIf::SlowSteps => {
                 let slow = self.network.slow_steps.iter();
                 let collectives = slow.flat_map(|of| of.collectives.iter().copied());
-                self.quicken(plan, &gathered(collectives));
+                self.speed_up(plan, &gathered(collectives));
             }
             WhatIf::BalancedExperts => self.balance(plan),
             WhatIf::EvenStages => self.even_stages(plan),
@@ -313,7 +313,7 @@ impl Estimator<'_> {
         }
     }
 
-    fn quicken_path(&self, plan: &mut Plan, path: usize) {
+    fn speed_up_path(&self, plan: &mut Plan, path: usize) {
         let Some(path) = self.network.slow_paths.get(path) else {
             return;
         };
@@ -322,11 +322,11 @@ impl Estimator<'_> {
             .iter()
             .filter_map(|at| self.network.links.get(*at));
         let collectives = links.flat_map(|link| link.collectives.iter().copied());
-        self.quicken(plan, &gathered(collectives.map(|at| (at, path.ratio))));
+        self.speed_up(plan, &gathered(collectives.map(|at| (at, path.ratio))));
     }
 
     /// Divides the transfers of collectives of the job by their ratios.
-    fn quicken(&self, plan: &mut Plan, ratios: &Map<usize, f64>) {
+    fn speed_up(&self, plan: &mut Plan, ratios: &Map<usize, f64>) {
         for (node, transfer_ns) in self.flow.nodes.iter().zip(&mut plan.transfer_ns) {
             let ratio = node.matched.and_then(|at| ratios.get(&at).copied());
             if let Some(ratio) = ratio.filter(|ratio| *ratio > 1.0) {

@@ -9,8 +9,8 @@ use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
 use crate::trace::event_args as args;
 
-pub(crate) use origin::{CopyOrigin, OfDdp};
-pub(crate) use summary::{Copies, CopySummary, OfOne, copies};
+pub(crate) use origin::{CopyOrigin, DdpCopy};
+pub(crate) use summary::{Copies, CopySummary, OnOneGpu, copies};
 
 labelled! {
     /// Direction of a copy, with its short name in files.

@@ -16,7 +16,7 @@ use crate::base::sort::Arrange;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
 
-pub use super::narrower::{is_wide, won_by_16_bit};
+pub use super::narrower::{is_wide, saved_by_16_bit};
 pub use causes::{
     are_idle_units_half, cause_of, causes_of, few_workgroups, impact_of_steps, main_cause,
     waterfall_table,

@@ -12,7 +12,7 @@ mod tests;
 mod words;
 
 use super::assessment::{Assessment, Band};
-use super::compute::{impact_of_steps, is_wide, won_by_16_bit};
+use super::compute::{impact_of_steps, is_wide, saved_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::compute::cause_of;
@@ -124,7 +124,7 @@ impl<'a> Observed<'a> {
     fn saves_most_in_16_bits(&self, input: &Input) -> bool {
         /// Of the lower end of what is usual.
         const FAR: f64 = 0.5;
-        let won_ns = won_by_16_bit(input, self.row).filter(|ns| self.is_wide && *ns > 0);
+        let won_ns = saved_by_16_bit(input, self.row).filter(|ns| self.is_wide && *ns > 0);
         let Some(won_ns) = won_ns else {
             return false;
         };

@@ -29,7 +29,7 @@ use crate::base::interval::Interval;
 use crate::findings::prelude::*;
 use code::ObservedCode;
 use observed::Observed;
-use stages::StageSeen;
+use stages::ObservedStage;
 use turns::Turns;
 
 pub(crate) use patterns::patterns;
@@ -66,7 +66,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     );
     let of_code = code.iter();
     let of_code = of_code.flat_map(|observed| rule::find(input, code_rules::RULES, vec![observed]));
-    let stage = StageSeen::of(input, &idle, &code);
+    let stage = ObservedStage::of(input, &idle, &code);
     // The part of the run is more specific than the cause of its gaps.
     let of_causes = observed.iter().filter(|observed| {
         stage.is_none() || !observed.cause.is_late_launch() || !observed.cause.can_be_saved()

@@ -11,7 +11,7 @@ mod tests;
 use std::sync::OnceLock;
 
 use super::expert_loops::ExpertLoops;
-use super::narrower::{is_complex, is_wide, won_by_16_bit};
+use super::narrower::{is_complex, is_wide, saved_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
@@ -350,8 +350,9 @@ fn mark_one_input(input: &Input, observed: &mut [Observed]) {
 /// Whether FP32 or FP64 is wider than most of the trace, or slower than 16 bits would be.
 fn is_too_wide(input: &Input, row: &Row, spec: ComputeSpec, among_narrow: bool) -> bool {
     // FP64 in all of a trace is intended.
-    let saves =
-        || spec.precision != Precision::Fp64 && won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
+    let saves = || {
+        spec.precision != Precision::Fp64 && saved_by_16_bit(input, row).is_some_and(|ns| ns > 0)
+    };
     is_wide(spec) && !is_complex(input, input.operation(row.operation)) && (among_narrow || saves())
 }
 

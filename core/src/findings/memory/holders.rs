@@ -77,17 +77,17 @@ fn is_in_attention(profile: &Profile, call: EventId) -> bool {
 pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Issue> {
     let profile = input.profile;
     let least = input.options.thresholds.memory_holder_percent;
-    let holders = device.peak_by_asking(profile).into_iter();
+    let holders = device.peak_by_requester(profile).into_iter();
     let large = holders.filter_map(|holder| {
         let percent = share(holder.bytes, device.peak.allocated)?;
         let (operator, call) = (holder.operator?, holder.call?);
         if percent <= least {
             return None;
         }
-        let asking = requester(&profile.trace, &profile.tree, call);
-        let remedy = Remedy::of(profile, asking);
+        let requested_by = requester(&profile.trace, &profile.tree, call);
+        let remedy = Remedy::of(profile, requested_by);
         let mut issue = Issue::new(Kind::Holder(remedy), device, holder.bytes);
-        issue.events = vec![asking];
+        issue.events = vec![requested_by];
         issue.words.extend([
             ("operator", quoted(profile, operator)),
             ("percent", format::percent(percent)),
@@ -120,9 +120,9 @@ pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Issue> {
     let mut by_operator: Map<StringId, (u64, Vec<Block>)> = Map::default();
     for block in device.blocks.iter().filter(is_brief) {
         let Some(call) = block.call else { continue };
-        let asking = requester(&profile.trace, &profile.tree, call);
+        let requested_by = requester(&profile.trace, &profile.tree, call);
         let of_it = by_operator
-            .entry(profile.trace.events.name(asking))
+            .entry(profile.trace.events.name(requested_by))
             .or_default();
         of_it.0 = of_it.0.saturating_add(block.bytes);
         of_it.1.push(*block);

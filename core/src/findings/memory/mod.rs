@@ -83,7 +83,7 @@ impl Issue {
     }
 
     /// Merges the same issue on another device: the one with more memory is described, and the other is named.
-    fn take_in(&mut self, mut other: Issue) {
+    fn merge(&mut self, mut other: Issue) {
         if other.bytes > self.bytes {
             std::mem::swap(self, &mut other);
         }
@@ -101,7 +101,7 @@ fn of_all_devices(all: Vec<Issue>) -> Vec<Issue> {
     let mut merged: Vec<Issue> = Vec::new();
     for issue in all {
         match merged.iter_mut().find(|one| one.is_alike(&issue)) {
-            Some(one) => one.take_in(issue),
+            Some(one) => one.merge(issue),
             None => merged.push(issue),
         }
     }

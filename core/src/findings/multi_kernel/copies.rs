@@ -7,7 +7,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::findings::{Input, run_time};
 use crate::names::cpu_activity::CpuActivity;
-use crate::profile::copies::{CopyOrigin, Direction, HostMemory, OfDdp, direction};
+use crate::profile::copies::{CopyOrigin, DdpCopy, Direction, HostMemory, direction};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, StringId};
 
@@ -48,8 +48,8 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
     let buffers =
         "buffers of the model, which `DistributedDataParallel` broadcasts before each forward pass";
     let mut sentences = vec![
-        of_ddp(OfDdp::Gradients, gradients),
-        of_ddp(OfDdp::Buffers, buffers),
+        of_ddp(DdpCopy::Gradients, gradients),
+        of_ddp(DdpCopy::Buffers, buffers),
     ];
     // By operator, over all kinds of memory and frames.
     let origins = facts.copies.origins_of(direction);

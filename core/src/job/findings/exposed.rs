@@ -41,7 +41,7 @@ pub(super) fn communication(context: &Context) -> Option<JobCard> {
     let n = times.len().max(1);
     let percent = times.iter().map(|(_, percent)| percent).sum::<f64>() / n as f64;
     // In a job that hangs, it is the time until that is noticed.
-    let is_stuck = !context.stuck.is_empty();
+    let is_stuck = !context.unfinished.is_empty();
     if percent < LEAST_PERCENT || !context.job.clocks.are_comparable || is_stuck {
         return None;
     }

@@ -50,7 +50,7 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
                 gpus.push((gpu, 0));
             }
         }
-        for arrivals in meetings(&by_gpu) {
+        for arrivals in joint_executions(&by_gpu) {
             let Some(last) = arrivals.iter().max_by_key(|(_, span)| span.start_ns) else {
                 continue;
             };
@@ -75,7 +75,7 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
 }
 
 /// Pairs the nth of each GPU: they are the same collective if all GPUs have equally many and the executions overlap.
-fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<OnGpu>> {
+fn joint_executions(by_gpu: &[&[Attended]]) -> Vec<Vec<OnGpu>> {
     let counts = || by_gpu.iter().map(|of_gpu| of_gpu.len());
     let Some(count) = counts().next() else {
         return Vec::new();

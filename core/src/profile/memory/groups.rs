@@ -110,11 +110,11 @@ impl DeviceMemory {
     }
 
     /// The same by the operators that memory was allocated for.
-    pub(crate) fn peak_by_asking(&self, profile: &Profile) -> Vec<Holder> {
+    pub(crate) fn peak_by_requester(&self, profile: &Profile) -> Vec<Holder> {
         let trace = &profile.trace;
         self.holders(|block| {
-            let asking = |call| requester(trace, &profile.tree, call);
-            block.call.map(|call| trace.events.name(asking(call)))
+            let requested_by = |call| requester(trace, &profile.tree, call);
+            block.call.map(|call| trace.events.name(requested_by(call)))
         })
     }
 
@@ -226,12 +226,12 @@ impl DeviceMemory {
     /// The operator that most of some blocks was allocated for, if it is a different one.
     fn requested_by(&self, profile: &Profile, blocks: &[&Block]) -> Option<StringId> {
         let trace = &profile.trace;
-        let asking = grouped(blocks.iter().copied(), |block| {
+        let requested_by = grouped(blocks.iter().copied(), |block| {
             let call = block.call?;
-            let asking = requester(trace, &profile.tree, call);
-            (asking != call).then(|| trace.events.name(asking))
+            let requested_by = requester(trace, &profile.tree, call);
+            (requested_by != call).then(|| trace.events.name(requested_by))
         });
-        let most = asking.into_iter().rev();
+        let most = requested_by.into_iter().rev();
         let (name, _) = most.max_by_key(|(_, blocks)| bytes_of(blocks))?;
         name
     }

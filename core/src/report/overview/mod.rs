@@ -213,7 +213,7 @@ fn serving_facts(
 
 /// The result of using the given configuration and eager trace.
 fn shape_sources(profile: &Profile) -> Vec<(Level, String)> {
-    let unfit = profile.unfit_config().map(|why| (Level::Warn, why));
+    let unfit = profile.config_mismatch().map(|why| (Level::Warn, why));
     let eager = profile
         .eager_coverage()
         .map(|coverage| (Level::Note, coverage));

@@ -21,7 +21,7 @@ impl<'a> Explainer<'a> {
     ) -> Option<IdleCause> {
         let gap = explained.gap.span;
         let (cause, since_ns) = self.cause_by_thread(explained, launched);
-        let hidden_without = self.hidden_without(launched, gap);
+        let wait_that_exposes = self.wait_that_exposes(launched, gap);
         if let (Some(IdleCause::Synchronization), Some(wait)) = (cause, explained.waited_in) {
             return Some(self.cause_with_wait(explained, launched, wait));
         }
@@ -44,7 +44,7 @@ impl<'a> Explainer<'a> {
             true => Some(IdleCause::Startup),
             false => cause,
         };
-        if let (Some(IdleCause::LaunchBound), Some(wait)) = (cause, hidden_without) {
+        if let (Some(IdleCause::LaunchBound), Some(wait)) = (cause, wait_that_exposes) {
             let mut waiting = self.search().wait(wait, gap);
             waiting.ns = gap.length();
             self.parts = vec![(IdleCause::Synchronization, waiting)];
