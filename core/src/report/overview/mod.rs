@@ -23,6 +23,7 @@ mod time;
 mod unfused;
 
 use crate::assess::idle::cause::IdleCause;
+use crate::base::labels::labelled;
 use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
@@ -87,22 +88,13 @@ pub struct Overview {
     pub hardware: Hardware,
 }
 
-/// What the times measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Time on the GPU.
-    Gpu,
-    /// CPU self time of operators: no GPU activity was recorded.
-    Host,
-}
-
-impl Measure {
-    /// For column heads.
-    pub fn label(self) -> &'static str {
-        match self {
-            Measure::Gpu => "GPU time",
-            Measure::Host => "CPU time",
-        }
+labelled! {
+    /// What the times measure.
+    pub enum Measure {
+        /// Time on the GPU.
+        Gpu => "GPU time",
+        /// CPU self time of operators: no GPU activity was recorded.
+        Host => "CPU time",
     }
 }
 
