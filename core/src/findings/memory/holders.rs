@@ -84,7 +84,7 @@ pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Issue> {
         if percent <= least {
             return None;
         }
-        let requested_by = requester(&profile.trace, &profile.tree, call);
+        let requested_by = requester(profile, call);
         let remedy = Remedy::of(profile, requested_by);
         let mut issue = Issue::new(Kind::Holder(remedy), device, holder.bytes);
         issue.events = vec![requested_by];
@@ -120,7 +120,7 @@ pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Issue> {
     let mut by_operator: Map<StringId, (u64, Vec<Block>)> = Map::default();
     for block in device.blocks.iter().filter(is_brief) {
         let Some(call) = block.call else { continue };
-        let requested_by = requester(&profile.trace, &profile.tree, call);
+        let requested_by = requester(profile, call);
         let of_it = by_operator
             .entry(profile.trace.events.name(requested_by))
             .or_default();

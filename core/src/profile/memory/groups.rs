@@ -113,7 +113,7 @@ impl DeviceMemory {
     pub(crate) fn peak_by_requester(&self, profile: &Profile) -> Vec<Holder> {
         let trace = &profile.trace;
         self.holders(|block| {
-            let requested_by = |call| requester(trace, &profile.tree, call);
+            let requested_by = |call| requester(profile, call);
             block.call.map(|call| trace.events.name(requested_by(call)))
         })
     }
@@ -228,7 +228,7 @@ impl DeviceMemory {
         let trace = &profile.trace;
         let requested_by = grouped(blocks.iter().copied(), |block| {
             let call = block.call?;
-            let requested_by = requester(trace, &profile.tree, call);
+            let requested_by = requester(profile, call);
             (requested_by != call).then(|| trace.events.name(requested_by))
         });
         let most = requested_by.into_iter().rev();
