@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Observed, is_layout_change};
 use crate::base::interval::percent_or_zero;
 use crate::base::sort::Gather;
-use crate::findings::order::{Order, Placed, time_ns};
+use crate::findings::order::{Order, OrderedCall, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::Vendor;
 use crate::names::Family;
@@ -18,7 +18,7 @@ pub(super) struct Layouts<'a> {
     /// The time of layout-changing kernels inside convolutions.
     pub(super) inside_ns: i64,
     /// Copies of inputs and results directly before and after convolutions, and their time.
-    adjacent: Vec<Placed>,
+    adjacent: Vec<OrderedCall>,
     pub(super) adjacent_ns: i64,
     time_ns: i64,
 }
@@ -151,7 +151,8 @@ fn advice(input: &Input, layouts: &Layouts) -> String {
     }
 }
 
-/// What the channels-last format needs besides, in parentheses: AMD's library of versions before 7 gets it only if asked.
+/// What the channels-last format needs besides, in parentheses: AMD's library of versions before 7 gets it only if
+/// asked.
 pub(super) fn channels_last_switch(input: &Input) -> &'static str {
     match input.vendor() {
         Some(Vendor::Amd) => {
@@ -186,7 +187,7 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
 
 /// Copies that keep the type and have as many elements as the input or the result of the convolution directly after or
 /// before them.
-fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<Placed> {
+fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<OrderedCall> {
     // The number of elements of a copy that changes the order of the dimensions in memory.
     let copied = |operation: &Operation| {
         if operation.family != Family::Elementwise || !is_copy(input.profile, operation) {

@@ -30,7 +30,7 @@ use crate::findings::prelude::*;
 use code::ObservedCode;
 use observed::Observed;
 use stages::ObservedStage;
-use turns::Turns;
+use turns::AlternatingGpus;
 
 pub(crate) use patterns::patterns;
 
@@ -62,7 +62,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let mut code = ObservedCode::of(input, &idle);
     let (observed, turns) = (
         Observed::of(input, &idle, &mut code),
-        Turns::of(input, &idle),
+        AlternatingGpus::of(input, &idle),
     );
     let of_code = code.iter();
     let of_code = of_code.flat_map(|observed| rule::find(input, code_rules::RULES, vec![observed]));

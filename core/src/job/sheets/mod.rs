@@ -206,14 +206,14 @@ pub fn sheets(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec<JobS
 
 /// A sheet that has rows.
 #[derive(Debug)]
-pub struct Made {
+pub struct FilledSheet {
     /// Its rows are empty if there are more than requested.
     pub sheet: JobSheet,
     /// How many there are.
     pub n_rows: usize,
 }
 
-impl Made {
+impl FilledSheet {
     /// Whether it contains all its rows.
     pub fn is_whole(&self) -> bool {
         self.sheet.rows.len() == self.n_rows
@@ -230,7 +230,7 @@ pub fn sheets_of_at_most(
     job: &Job,
     analysis: &Analysis,
     excluded: &[Excluded],
-) -> Vec<Made> {
+) -> Vec<FilledSheet> {
     let groups = calls::ranks_of_groups(job);
     let input = Input::new(job, analysis, excluded, &groups);
     let made = SHEETS.iter().map(|kind| {
@@ -250,7 +250,7 @@ pub fn sheets_of_at_most(
         if n_rows > n {
             first = Vec::new();
         }
-        Made {
+        FilledSheet {
             sheet: Sheet {
                 name: kind.name.to_owned(),
                 columns,
