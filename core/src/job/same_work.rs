@@ -262,8 +262,8 @@ fn leave_out_rare(items: &mut [Item], n_ranks: usize) {
     }
 }
 
-/// For each rank of a stage, how much work it would have if the work were even: as much as the others, where most of them
-/// have the same; otherwise the mean of all, since work that one rank gives away goes to the others.
+/// For each rank of a stage, how much work it would have if the work were even: as much as the others, where most of
+/// them have the same; otherwise the mean of all, since work that one rank gives away goes to the others.
 fn usual(works: &[i64]) -> Vec<i64> {
     let all: i64 = sum(works.iter().copied());
     let mean = all / (works.len().max(1) as i64);

@@ -55,8 +55,8 @@ pub(crate) enum Half {
 /// A call of one rank: the collective, and whether it never ended.
 type Call<'a> = (&'a Collective, bool);
 
-/// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is known
-/// that does not take part in it. Where that rank waits itself, only what it waits for is given.
+/// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is
+/// known that does not take part in it. Where that rank waits itself, only what it waits for is given.
 pub(super) fn find(job: &Job) -> Vec<Hang> {
     let groups = job.groups.iter().enumerate();
     let found = groups.flat_map(|(at, group)| {

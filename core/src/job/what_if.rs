@@ -195,8 +195,8 @@ impl Estimator<'_> {
     }
 
     /// How much longer the work before each of the selected parts takes than the same work on other ranks. Kernels that
-    /// run during a collective end later, too, and so delay the next one: what the own time does not explain is that part
-    /// of its excess over the peers.
+    /// run during a collective end later, too, and so delay the next one: what the own time does not explain is that
+    /// part of its excess over the peers.
     fn slower(&self, which: impl Fn(&Part) -> bool) -> Vec<i64> {
         let mut by_ns = vec![0; self.flow.parts.len()];
         // For each rank and step, how much longer the kernels during its collectives take.

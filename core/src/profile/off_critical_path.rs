@@ -8,8 +8,8 @@
 //!
 //! If `a` were shorter, `b` would not start earlier: shortening it saves time only once kernels are launched early
 //! enough. The same applies to everything that runs after the last such gap, or after the CPU last waited for the GPU:
-//! a thread that waits continues earlier when kernels end earlier. A thread also waits in a call that lasts as long as its
-//! kernel.
+//! a thread that waits continues earlier when kernels end earlier. A thread also waits in a call that lasts as long as
+//! its kernel.
 
 use std::cell::OnceCell;
 

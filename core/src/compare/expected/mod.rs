@@ -73,8 +73,8 @@ pub struct Judgement {
     pub achievable_excess: Option<f64>,
     /// The rooflines behind `expected`.
     pub rooflines: Pair<Option<RooflineTime>>,
-    /// The roofline that the target's own report compares it with. It differs from that in `rooflines` if only the target's
-    /// GPU has an achievable figure.
+    /// The roofline that the target's own report compares it with. It differs from that in `rooflines` if only the
+    /// target's GPU has an achievable figure.
     pub floor: Option<RooflineTime>,
     /// The work of a call if the models count the same for both traces; `None` if it is unknown, or if `work_differs`.
     pub work: Option<Work>,
@@ -175,17 +175,17 @@ impl Judge {
             works.target.iter_mut().for_each(|(work, _)| in_tf32(work));
         }
         let work = self.compared_work(works, ops, sizes);
-        let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
-        let [chosen, peak, achievable] = match is_over_link || sizes == Sizes::Unknown {
-            true => [none; 3],
-            false => [self.basis, Basis::Peak, Basis::Achievable].map(|basis| {
+        let has_rooflines = !is_over_link && sizes != Sizes::Unknown;
+        let [chosen, peak, achievable] =
+            [self.basis, Basis::Peak, Basis::Achievable].map(|basis| {
                 Pair::of(|which| {
-                    let works = work.works.get(which);
-                    self.roofline_time(which, works, *work.n_calls.get(which), basis)
+                    let (works, n_calls) = (work.works.get(which), *work.n_calls.get(which));
+                    let roofline =
+                        has_rooflines.then(|| self.roofline_time(which, works, n_calls, basis));
+                    roofline.flatten()
                 })
-            }),
-        };
+            });
         let own = match is_mixed(&chosen) {
             true => peak,
             false => chosen,
@@ -196,11 +196,10 @@ impl Judge {
         let over = |expected: Option<f64>| Some(actual? / expected?);
         let [excess, peak_excess, achievable_excess] =
             [expected, peak_expected, achievable_expected].map(over);
-        let is_small = per_call.reference < self.thresholds.compare_small_us * 1e3
-            && per_call.target < self.thresholds.compare_small_us * 1e3;
+        let small_ns = self.thresholds.compare_small_us * 1e3;
+        let is_small = per_call.reference < small_ns && per_call.target < small_ns;
         let is_tiny = || {
-            let first = ops.target.operations.first();
-            let operation = first.and_then(|at| sides.target.profile.operations().get(*at));
+            let operation = ops.target.first(&sides.target);
             operation.is_some_and(|operation| is_tiny_batched(operation, &self.thresholds))
         };
         let verdict = |excess: Option<f64>, rooflines: Pair<Option<RooflineTime>>| match excess {
@@ -222,15 +221,9 @@ impl Judge {
             excess,
             peak_excess,
             achievable_excess,
-            rooflines: if work.is_ratio_only { none } else { own },
+            rooflines: own.map(|roofline| roofline.filter(|_| !work.is_ratio_only)),
             floor: chosen.target.or(own.target).filter(|_| !work.is_ratio_only),
-            work: work
-                .works
-                .as_ref()
-                .map(|works| works.first().map(|(work, _)| *work))
-                .both()
-                .filter(|_| !work.differs && !work.is_ratio_only)
-                .map(|works| works.target),
+            work: work.of_both(),
             work_differs: work.differs,
             work_ratio: self.work_ratio(&work, own.reference, expected),
             sizes_ratio: work.sizes_ratio,
@@ -253,8 +246,7 @@ impl Judge {
         let Some(gpu) = self.gpus.target.as_deref() else {
             return false;
         };
-        let first = ops.target.operations.first();
-        let operation = first.and_then(|at| sides.target.profile.operations().get(*at));
+        let operation = ops.target.first(&sides.target);
         let is_convolution = operation.is_some_and(|one| one.family == Family::Convolution);
         let mut kernels = ops.reference.kernels.iter();
         gpu.matrix_rate(Precision::Tf32, self.basis).is_some()

@@ -21,6 +21,17 @@ pub(super) struct ComparedWork {
     pub(super) sizes_ratio: Option<f64>,
 }
 
+impl ComparedWork {
+    /// The work of a call, if it is known for both sides and the same.
+    pub(super) fn of_both(&self) -> Option<Work> {
+        let first = self.works.as_ref().map(|works| works.first());
+        let both = first
+            .both()
+            .filter(|_| !self.differs && !self.is_ratio_only)?;
+        Some(both.target.0)
+    }
+}
+
 /// The work per call of each operation, with its number of calls; empty unless all of it is known.
 pub(super) fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
     let operations = op.operations.iter();

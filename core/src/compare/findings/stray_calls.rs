@@ -1,4 +1,5 @@
-//! Operations of which single calls take far longer on the target, where the typical call is as fast as on the reference.
+//! Operations of which single calls take far longer on the target, where the typical call is as fast as on the
+//! reference.
 
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched};
 use super::savings::of_stray_calls;

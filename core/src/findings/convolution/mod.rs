@@ -36,8 +36,8 @@ struct Observed<'a> {
     is_low: bool,
     /// Layout-changing kernels: how many ran, and their time.
     layout: (u64, i64),
-    /// The time of kernels that copy patches of the image into a matrix (im2col): kernels that read the image itself need
-    /// none.
+    /// The time of kernels that copy patches of the image into a matrix (im2col): kernels that read the image itself
+    /// need none.
     patches_ns: i64,
     /// The time of all other kernels beside the one that computes: bias, activation, casts, fills.
     others_ns: i64,

@@ -294,8 +294,8 @@ fn look<'a>(
     }
 }
 
-/// Whether what runs beside a GEMM mostly adds up its parts along K, in a small part of its time: the price of using more
-/// of the GPU than its tiles would.
+/// Whether what runs beside a GEMM mostly adds up its parts along K, in a small part of its time: the price of using
+/// more of the GPU than its tiles would.
 fn is_cheap_split(input: &Input, row: &Row) -> bool {
     const SMALL: f64 = 0.2;
     let measured = MeasuredOperations::of(input.profile);

@@ -108,8 +108,8 @@ const RULES: &[Rule] = &[
     Rule { key: "no_waiting", find: One(all_ranks::no_waiting) },
 ];
 
-/// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order of
-/// the rules. The bound of the job comes last.
+/// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order
+/// of the rules. The bound of the job comes last.
 pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec<JobCard> {
     let mut context = Context {
         job,

@@ -39,10 +39,10 @@ impl Estimator<'_> {
         Some(gain)
     }
 
-    /// For each step, the most that a plan without waiting saves. The time of a rank from one step to the next is its own
-    /// time, its waits and transfers: the step is shorter by no more than what any rank waits, as far as nothing runs
-    /// meanwhile, and what its own time becomes shorter by. The replay alone says more where collectives run during
-    /// other work: what ran while a rank waited seems to be no work of its own.
+    /// For each step, the most that a plan without waiting saves. The time of a rank from one step to the next is its
+    /// own time, its waits and transfers: the step is shorter by no more than what any rank waits, as far as nothing
+    /// runs meanwhile, and what its own time becomes shorter by. The replay alone says more where collectives run
+    /// during other work: what ran while a rank waited seems to be no work of its own.
     fn most_ns(&self, replay: &Replay, plan: &Plan) -> Vec<i64> {
         let mut shorter: Map<(usize, usize), i64> = Map::default();
         let own = self.flow.parts.iter().zip(&plan.own_ns);

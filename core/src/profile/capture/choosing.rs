@@ -164,6 +164,14 @@ pub(super) struct Fit {
     pub(super) n_matched: usize,
 }
 
+impl Fit {
+    /// Whether the kernels of the last launches of its segment are missing.
+    pub(super) fn is_cut(&self, n_launches: usize) -> bool {
+        let last = self.pairs.iter().flatten().max();
+        last.is_some_and(|last| (*last as usize) + 1 < n_launches)
+    }
+}
+
 /// The fit for each replay, or why there is none.
 #[derive(Debug, Default)]
 pub(super) struct Plan {

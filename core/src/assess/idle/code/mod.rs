@@ -10,10 +10,10 @@
 //! ```
 //!
 //! A gap is split completely. Spans whose name identifies their activity (see [`CpuActivity`]) take the time in which
-//! they run. From the rest, the deepest span that covers at least half of it takes its part, and so on; where none does,
-//! that of the span that covers most of it. Calls of one function count together. The launch that ends the gap, and the
-//! latency until it reaches the GPU, belong to the code around the launch, or to the operator that launches. Time that no
-//! span covers belongs to no code.
+//! they run. From the rest, the deepest span that covers at least half of it takes its part, and so on; where none
+//! does, that of the span that covers most of it. Calls of one function count together. The launch that ends the gap,
+//! and the latency until it reaches the GPU, belong to the code around the launch, or to the operator that launches.
+//! Time that no span covers belongs to no code.
 //!
 //! Gaps are disjoint, and a search only visits spans that start in its gap and those around its start: all gaps
 //! together cost one pass over the calls of a trace.

@@ -1,5 +1,5 @@
-//! The working notes (`…_rough.md`): every step of the analysis with its result, the first rows of the sheets, positions in the call
-//! tree, and open questions.
+//! The working notes (`…_rough.md`): every step of the analysis with its result, the first rows of the sheets,
+//! positions in the call tree, and open questions.
 
 use super::details::shapes_of;
 use super::{Input, percent, share};
