@@ -64,6 +64,18 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
     }
 }
 
+/// How often each key occurs, and its total time; largest total time first.
+pub(crate) fn tallied<K: Copy + Eq + Hash>(
+    times: impl Iterator<Item = (K, i64)>,
+) -> Vec<(K, u64, i64)> {
+    let mut all = Tallies::default();
+    times.for_each(|(key, ns)| all.add(key, ns));
+    all.sort();
+    let rows = all.rows.into_iter();
+    rows.map(|(key, Tally { count, ns })| (key, count, ns))
+        .collect()
+}
+
 /// Inserts an item into a list of the `most` longest ones, the longest first. Of equal ones the earlier is kept.
 pub(crate) fn insert_longest<T>(
     kept: &mut Vec<T>,

@@ -243,6 +243,14 @@ impl Table {
         }
     }
 
+    /// The labels of the columns, and whether each is right-aligned.
+    pub(crate) fn headings(&self) -> Vec<(String, bool)> {
+        let columns = self.columns.iter().enumerate();
+        columns
+            .map(|(at, column)| (column.label.to_owned(), self.is_number(at)))
+            .collect()
+    }
+
     /// Whether a column is right-aligned: all its known values are numbers.
     pub fn is_number(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.get(column));

@@ -281,6 +281,18 @@ fn usual(works: &[i64]) -> Vec<i64> {
     usual.collect()
 }
 
+/// Keeps the first rows of each rank.
+fn keep_most<R>(rows: &mut Vec<R>, rank: fn(&R) -> usize) {
+    /// Further rows of a rank add little.
+    const MOST_ROWS: usize = 50;
+    let mut kept: Map<usize, usize> = Map::default();
+    rows.retain(|row| {
+        let kept = kept.entry(rank(row)).or_default();
+        *kept += 1;
+        *kept <= MOST_ROWS
+    });
+}
+
 fn text(texts: &[String], id: TextId) -> String {
     texts.get(id as usize).cloned().unwrap_or_default()
 }

@@ -112,6 +112,12 @@ impl MeasuredOperations {
         let known = self.0.get(at)?;
         Some(known.get_or_init(|| Measured::of(profile, operation)))
     }
+
+    /// The helper kernels of the operation at a position.
+    pub(crate) fn helpers(&self, profile: &Profile, at: usize) -> &[Helper] {
+        self.get(profile, at)
+            .map_or(&[], |measured| &measured.helpers)
+    }
 }
 
 impl Measured {

@@ -248,10 +248,7 @@ impl Idle {
             }
             if let (IdleCause::Synchronization, Some(call)) = (cause, gap.waited_in) {
                 let tree = &profile.tree;
-                let operator = tree
-                    .node_of(call)
-                    .and_then(|node| tree.op_above(trace, node))
-                    .and_then(|op| tree.event(op));
+                let operator = tree.op_above_event(trace, call);
                 self.waits.add((name(call), operator.map(name)), ns);
             }
         }

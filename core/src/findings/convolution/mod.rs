@@ -205,9 +205,7 @@ impl<'a> Observed<'a> {
 fn others_ns(input: &Input, row: &Row, is: impl Fn(HelperKind) -> bool) -> i64 {
     use HelperKind::{LayoutChange, Patches};
     let measured = MeasuredOperations::of(input.profile);
-    let helpers = measured
-        .get(input.profile, row.operation)
-        .map_or(&[][..], |measured| &measured.helpers);
+    let helpers = measured.helpers(input.profile, row.operation);
     let others = helpers
         .iter()
         .filter(|helper| !matches!(helper.kind, LayoutChange | Patches) && is(helper.kind));

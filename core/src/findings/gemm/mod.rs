@@ -299,9 +299,7 @@ fn look<'a>(
 fn is_cheap_split(input: &Input, row: &Row) -> bool {
     const SMALL: f64 = 0.2;
     let measured = MeasuredOperations::of(input.profile);
-    let helpers = measured
-        .get(input.profile, row.operation)
-        .map_or(&[][..], |measured| &measured.helpers);
+    let helpers = measured.helpers(input.profile, row.operation);
     let adds_up = |helper: &Helper| helper.kind == HelperKind::SplitSum;
     let all_ns = sum(helpers.iter().map(|helper| helper.ns));
     helpers.first().is_some_and(adds_up) && (all_ns as f64) < row.time_ns as f64 * SMALL

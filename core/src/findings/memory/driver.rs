@@ -122,11 +122,7 @@ fn table(input: &Input, mut uses: Vec<DriverUse>) -> Table {
     uses.arrange_by_largest(|one| one.span.length());
     uses.truncate(MOST_ROWS);
     let operator = |one: &DriverUse| {
-        let tree = &input.profile.tree;
-        let above = tree
-            .node_of(one.event)
-            .and_then(|node| tree.op_above(trace, node));
-        let above = above.and_then(|node| tree.event(node));
+        let above = input.profile.tree.op_above_event(trace, one.event);
         above.map_or(Value::Empty, |event| {
             Value::Quoted(trace.name(event).to_owned())
         })

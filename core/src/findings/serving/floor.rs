@@ -5,6 +5,7 @@ use super::passes::{Kernel, Passes};
 use super::{Issue, Kind, Source, pass_word};
 use crate::base::interval::percent_or_zero;
 use crate::base::map::Map;
+use crate::base::tally::tallied;
 use crate::findings::prelude::*;
 use crate::names::elementwise::makes_values;
 use crate::names::{Family, family_of_kernel};
@@ -65,18 +66,6 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
 /// Kernels by name: name, number, time; largest total time first.
 fn by_name(kernels: &[&Kernel]) -> Vec<(StringId, u64, i64)> {
     tallied(kernels.iter().map(|one| (one.name, one.ns)))
-}
-
-/// The same for names with times.
-pub(super) fn tallied(times: impl Iterator<Item = (StringId, i64)>) -> Vec<(StringId, u64, i64)> {
-    let add = |(n, all_ns): &mut (u64, i64), ns| {
-        *n += 1;
-        *all_ns = all_ns.saturating_add(ns);
-    };
-    let all = grouped(times, add).into_iter();
-    let mut all: Vec<_> = all.map(|(name, (n, ns))| (name, n, ns)).collect();
-    all.arrange_by_largest(|(_, _, ns)| *ns);
-    all
 }
 
 /// Frequent kernels of one name that do nearly nothing.

@@ -109,10 +109,8 @@ fn explained_elsewhere_ns(context: &Context) -> Vec<i64> {
 
 /// Waiting for other stages beyond the inevitable bubble, without what other findings explain.
 pub(super) fn pipeline_bubble(context: &Context) -> Option<JobCard> {
-    let analysis = context.analysis;
-    // No replay means that clocks cannot be compared.
-    let replay = analysis.replay.as_ref()?;
-    let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
+    let replay = context.analysis.replay.as_ref()?;
+    let all = bubbles(context.job, context.analysis);
     // The median step of a rank is used: a step delayed by something else says nothing about the pipeline.
     let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
     let explained_of_steps = explained_elsewhere_ns(context);
@@ -157,9 +155,7 @@ pub(super) fn pipeline_bubble(context: &Context) -> Option<JobCard> {
 
 /// A pipeline with so few micro-batches that the bubble they make inevitable takes a large part of the step.
 pub(super) fn few_micro_batches(context: &Context) -> Option<JobCard> {
-    let analysis = context.analysis;
-    let replay = analysis.replay.as_ref()?;
-    let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
+    let all = bubbles(context.job, context.analysis);
     let few = |bubble: &&Bubble| {
         (1..bubble.n_stages * FEW_TIMES).contains(&bubble.n_micro_batches) && bubble.n_stages > 1
     };

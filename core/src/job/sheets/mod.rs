@@ -67,18 +67,14 @@ impl<'a> Input<'a> {
         excluded: &'a [Excluded],
         groups: &'a RanksOfGroups,
     ) -> Input<'a> {
-        let layout = &analysis.layout;
         Input {
             calls: Calls::new(job, groups),
             steps: step_times::steps(job, analysis),
-            bubbles: match &analysis.replay {
-                Some(replay) => bubbles(job, layout, &analysis.timings, replay),
-                None => Vec::new(),
-            },
+            bubbles: bubbles(job, analysis),
             job,
             analysis,
             excluded,
-            layout,
+            layout: &analysis.layout,
         }
     }
 }

@@ -14,9 +14,8 @@ mod tuning;
 mod windowed;
 
 use crate::base::format;
-use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::tally::tallied;
 use crate::names::Family;
 use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
@@ -256,17 +255,8 @@ impl Operation {
 
     /// Its kernels by name, longest first: name, count, total duration.
     pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
-        let lengths = self
-            .activity(profile)
-            .map(|work| (work.name, work.span.length()));
-        let add = |(n, all_ns): &mut (u64, i64), ns| {
-            *n += 1;
-            *all_ns = all_ns.saturating_add(ns);
-        };
-        let kernels = grouped(lengths, add).into_iter();
-        let mut kernels: Vec<_> = kernels.map(|(name, (n, ns))| (name, n, ns)).collect();
-        kernels.arrange_by_largest(|&(.., ns)| ns);
-        kernels
+        let activity = self.activity(profile);
+        tallied(activity.map(|work| (work.name, work.span.length())))
     }
 
     /// Whether its launching call is unknown, in a trace that records launches.

@@ -321,6 +321,11 @@ impl CallTree {
             .find(|node| self.category(trace, *node) == Category::CpuOp && !is_part(*node))
     }
 
+    /// The same for an event.
+    pub(crate) fn op_above_event(&self, trace: &Trace, event: EventId) -> Option<EventId> {
+        self.event(self.op_above(trace, self.node_of(event)?)?)
+    }
+
     /// When a call ran; `None` for a node of another tree.
     pub(crate) fn span(&self, trace: &Trace, node: NodeId) -> Option<Interval> {
         self.event(node).map(|event| trace.events.span(event))

@@ -175,9 +175,8 @@ impl<'a> CodeSearch<'a> {
         }
         if waiting_code.event == wait {
             // The operator around it: `aten::copy_`.
-            let above = tree.node_of(wait);
-            let above = above.and_then(|node| tree.op_above(&self.profile.trace, node));
-            let operator = above.and_then(|node| tree.event(node)).unwrap_or(wait);
+            let above = tree.op_above_event(&self.profile.trace, wait);
+            let operator = above.unwrap_or(wait);
             waiting_code = Code {
                 event: operator,
                 within: operator,
@@ -419,10 +418,8 @@ impl<'a> CodeSearch<'a> {
             part.ns = part.ns.saturating_add(ns);
             return;
         }
-        let tree = self.tree;
-        let above = tree.node_of(launch);
-        let above = above.and_then(|node| tree.op_above(&self.profile.trace, node));
-        let event = above.and_then(|node| tree.event(node)).unwrap_or(launch);
+        let above = self.tree.op_above_event(&self.profile.trace, launch);
+        let event = above.unwrap_or(launch);
         parts.push(CodePart {
             code: Some(self.code_of(event)),
             ns,
