@@ -139,7 +139,7 @@ fn on_its_units(
 }
 
 fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
-    let mut work = operation.work().filter_map(|id| profile.gpu.get(id));
+    let mut work = operation.activity(profile);
     let is_copy = |work: &GpuWork| {
         work.category == Category::GpuMemcpy && copies::is_over_link(&profile.trace, work)
     };
@@ -176,7 +176,7 @@ pub(crate) fn evaluate(
         }
         // If there are several GPUs, one waits for another: a shift on one GPU moves both.
         if timelines.gpus.len() < 2 && transfers_are_hidden(timelines) {
-            may_slide(profile, &mut evaluations);
+            count_overlapped_computation(profile, &mut evaluations);
         }
     }
     evaluations
@@ -197,7 +197,7 @@ fn transfers_are_hidden(timelines: &Timelines) -> bool {
 
 /// Also counts computation that overlaps with communication and copies, because these may overlap with other kernels
 /// instead.
-fn may_slide(profile: &Profile, evaluations: &mut [Evaluation]) {
+fn count_overlapped_computation(profile: &Profile, evaluations: &mut [Evaluation]) {
     let computing = profile.once(|| ComputingNs(Shares::of_computation(profile).operations_ns));
     let operations = profile.operations().iter().zip(evaluations.iter_mut());
     for ((operation, evaluation), share_ns) in operations.zip(&computing.0) {

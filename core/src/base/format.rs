@@ -5,10 +5,10 @@
 //! space before the unit; U+2212 as the minus sign; an en dash for a missing number. Times are in ms or µs, sizes in
 //! powers of 1000.
 
+mod dtypes;
 mod kernel;
 
-use std::borrow::Cow;
-
+pub use dtypes::{dtype, plain_dtype};
 pub use kernel::kernel_name;
 
 /// Separator between groups of digits.
@@ -163,6 +163,18 @@ pub fn capitalized(text: &str) -> String {
     })
 }
 
+/// "gpt_oss" for "GptOss".
+pub(crate) fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}
+
 /// A count with its noun: `1 kernel`, `37 632 kernels`.
 pub fn counted(number: u64, noun: &str) -> String {
     let ends_in_vowel_y = || {
@@ -265,53 +277,6 @@ pub fn shape(sizes: &[i64]) -> String {
     let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
     sizes.join(" × ")
 }
-
-/// The short name of a tensor type in any [spelling](plain_dtype); `None` if it is not a tensor type.
-pub fn dtype(spelling: &str) -> Option<&'static str> {
-    let plain = plain_dtype(spelling);
-    let known = DTYPES.iter().find(|(known, ..)| *known == plain);
-    known.map(|(_, short, _)| *short)
-}
-
-/// PyTorch's name of a type, whatever its namespace, case and language: `bfloat16` for "c10::BFloat16",
-/// "torch.bfloat16" and "bf16". An unknown type is only lowercased.
-pub fn plain_dtype(spelling: &str) -> Cow<'static, str> {
-    let mut plain = spelling.trim().to_ascii_lowercase();
-    let has_namespace = plain.bytes().any(|byte| matches!(byte, b':' | b'.'));
-    for namespace in ["c10::", "at::", "torch."].iter().filter(|_| has_namespace) {
-        while let Some(at) = plain.find(namespace) {
-            plain.replace_range(at..at + namespace.len(), "");
-        }
-    }
-    let mut known = DTYPES.iter();
-    let known = known.find(|(name, _, others)| *name == plain || others.contains(&&*plain));
-    known.map_or(Cow::Owned(plain), |(name, ..)| Cow::Borrowed(*name))
-}
-
-/// PyTorch's names of types, their short names in tables, and other names from C++, NumPy and kernels.
-const DTYPES: &[(&str, &str, &[&str])] = &[
-    ("float64", "fp64", &["double", "fp64"]),
-    ("float32", "fp32", &["float", "fp32"]),
-    ("float16", "fp16", &["half", "fp16"]),
-    ("bfloat16", "bf16", &["bf16"]),
-    ("float8_e4m3fn", "fp8 e4m3", &[]),
-    ("float8_e4m3fnuz", "fp8 e4m3", &[]),
-    ("float8_e5m2", "fp8 e5m2", &[]),
-    ("float8_e5m2fnuz", "fp8 e5m2", &[]),
-    ("float4_e2m1fn_x2", "fp4", &[]),
-    ("complex32", "complex32", &["complex<half>"]),
-    ("complex64", "complex64", &["complex<float>"]),
-    ("complex128", "complex128", &["complex<double>"]),
-    ("int64", "int64", &["long int", "long"]),
-    ("int32", "int32", &["int"]),
-    ("int16", "int16", &["short int", "short"]),
-    ("int8", "int8", &["signed char", "char"]),
-    ("uint64", "uint64", &["unsigned long"]),
-    ("uint32", "uint32", &["unsigned int"]),
-    ("uint16", "uint16", &["unsigned short"]),
-    ("uint8", "uint8", &["unsigned char", "byte"]),
-    ("bool", "bool", &[]),
-];
 
 fn with_unit(value: f64, unit: &str) -> String {
     if !value.is_finite() {

@@ -165,6 +165,11 @@ pub fn percent_of(part_ns: i64, whole_ns: i64) -> Option<f64> {
     (whole_ns > 0).then(|| part_ns as f64 * 100.0 / whole_ns as f64)
 }
 
+/// The same; 0 if the whole is zero.
+pub fn percent_or_zero(part_ns: i64, whole_ns: i64) -> f64 {
+    percent_of(part_ns, whole_ns).unwrap_or(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 //! compiled for each call. Suitable for table-sized data; use std's sort for millions of events.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Stable sorting of a slice: like std's `sort`, `sort_by`, `sort_by_key` and `sort_by_cached_key`.
 pub trait Arrange<T> {
@@ -14,6 +15,11 @@ pub trait Arrange<T> {
     /// Sorts by a key that is cheap to compute.
     fn arrange_by_key<K: Ord>(&mut self, mut key: impl FnMut(&T) -> K) {
         self.arrange_by(|one, other| key(one).cmp(&key(other)));
+    }
+
+    /// Sorts by a key that is cheap to compute, the largest first.
+    fn arrange_by_largest<K: Ord>(&mut self, mut key: impl FnMut(&T) -> K) {
+        self.arrange_by(|one, other| key(other).cmp(&key(one)));
     }
 
     /// Sorts by a key that is computed once for each item.
@@ -122,16 +128,27 @@ fn put<T>(items: &mut [T], mut places: Vec<usize>) {
     }
 }
 
+/// The first position of a range for which a condition no longer holds, found by halving.
+pub(crate) fn first_not(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
+    let Range { mut start, mut end } = range;
+    while start < end {
+        let middle = start + (end - start) / 2;
+        match holds(middle) {
+            true => start = middle + 1,
+            false => end = middle,
+        }
+    }
+    start
+}
+
 #[cfg(test)]
 mod tests {
-    use std::cmp::Reverse;
-
     use super::*;
 
     #[test]
     fn what_compares_equal_keeps_its_order() {
         let mut ops = [("mm", 2), ("add", 5), ("bmm", 2), ("relu", 9), ("copy_", 5)];
-        ops.arrange_by_key(|&(_, ns)| Reverse(ns));
+        ops.arrange_by_largest(|&(_, ns)| ns);
         let names: Vec<&str> = ops.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["relu", "add", "copy_", "mm", "bmm"]);
     }

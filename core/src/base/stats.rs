@@ -66,13 +66,12 @@ pub(crate) fn quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
     lengths_ns.get((last as f64 * share) as usize).copied()
 }
 
-/// The shortest length that at least this share of all lengths do not exceed: for 0.95 of three lengths, the longest.
-/// `None` for none.
-pub(crate) fn upper_quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
+/// The shortest length that at least 95% of all lengths do not exceed: of three lengths, the longest. `None` for none.
+pub(crate) fn p95_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
     lengths_ns.sort_unstable();
     let last = lengths_ns.len().checked_sub(1)?;
     // Products like 0.95 × 20 may be a little above a whole number.
-    let n = (lengths_ns.len() as f64 * share - 1e-9).ceil() as usize;
+    let n = (lengths_ns.len() as f64 * 0.95 - 1e-9).ceil() as usize;
     lengths_ns.get(n.saturating_sub(1).min(last)).copied()
 }
 
@@ -146,11 +145,11 @@ mod tests {
 
     #[test]
     fn an_upper_quantile_leaves_no_more_than_its_share_above() {
-        assert_eq!(upper_quantile_ns(vec![30, 10, 20], 0.95), Some(30));
-        assert_eq!(upper_quantile_ns((1..=20).collect(), 0.95), Some(19));
-        assert_eq!(upper_quantile_ns((1..=100).collect(), 0.95), Some(95));
-        assert_eq!(upper_quantile_ns(vec![7], 0.95), Some(7));
-        assert_eq!(upper_quantile_ns(Vec::new(), 0.95), None);
+        assert_eq!(p95_ns(vec![30, 10, 20]), Some(30));
+        assert_eq!(p95_ns((1..=20).collect()), Some(19));
+        assert_eq!(p95_ns((1..=100).collect()), Some(95));
+        assert_eq!(p95_ns(vec![7]), Some(7));
+        assert_eq!(p95_ns(Vec::new()), None);
     }
 
     #[test]

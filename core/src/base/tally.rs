@@ -1,6 +1,5 @@
 //! Counts with total times.
 
-use std::cmp::Reverse;
 use std::hash::Hash;
 
 use crate::base::map::Map;
@@ -57,12 +56,24 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
 
     /// Sorts the longest first. Nothing may be added afterwards.
     pub(crate) fn sort(&mut self) {
-        self.rows.arrange_by_key(|(_, tally)| Reverse(tally.ns));
+        self.rows.arrange_by_largest(|(_, tally)| tally.ns);
     }
 
     pub(crate) fn first(&self) -> Option<(K, Tally)> {
         self.rows.first().copied()
     }
+}
+
+/// How often each key occurs, and its total time; largest total time first.
+pub(crate) fn tallied<K: Copy + Eq + Hash>(
+    times: impl Iterator<Item = (K, i64)>,
+) -> Vec<(K, u64, i64)> {
+    let mut all = Tallies::default();
+    times.for_each(|(key, ns)| all.add(key, ns));
+    all.sort();
+    let rows = all.rows.into_iter();
+    rows.map(|(key, Tally { count, ns })| (key, count, ns))
+        .collect()
 }
 
 /// Inserts an item into a list of the `most` longest ones, the longest first. Of equal ones the earlier is kept.

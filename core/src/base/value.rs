@@ -84,6 +84,21 @@ impl Value {
         gbps.map_or(Value::NO_GBPS, Value::GbPerS)
     }
 
+    /// A duration that may be unknown.
+    pub(crate) fn ns(ns: Option<i64>) -> Value {
+        ns.map_or(Value::NO_NS, Value::Ns)
+    }
+
+    /// A size that may be unknown.
+    pub(crate) fn bytes(bytes: Option<u64>) -> Value {
+        bytes.map_or(Value::NO_BYTES, Value::Bytes)
+    }
+
+    /// A name from the trace that may be unknown.
+    pub(crate) fn quoted(name: Option<String>) -> Value {
+        name.map_or(Value::Empty, Value::Quoted)
+    }
+
     /// A number that may be unknown.
     pub fn number(number: Option<f64>) -> Value {
         number.map_or(Value::Empty, Value::Number)
@@ -226,6 +241,14 @@ impl Table {
             rows: things.into_iter().map(cells).collect(),
             ..Table::new(key, title, &names)
         }
+    }
+
+    /// The labels of the columns, and whether each is right-aligned.
+    pub(crate) fn headings(&self) -> Vec<(String, bool)> {
+        let columns = self.columns.iter().enumerate();
+        columns
+            .map(|(at, column)| (column.label.to_owned(), self.is_number(at)))
+            .collect()
     }
 
     /// Whether a column is right-aligned: all its known values are numbers.

@@ -10,7 +10,7 @@ use super::side::Side;
 use super::words;
 use crate::assess::waterfall::{Cause, StepLine, Waterfall, step_lines};
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::findings::{Effect, Finding};
 
 /// Causes with a smaller share of the measured time explain little.
@@ -78,7 +78,7 @@ fn of_side(side: &Side, op: &OpSide) -> Option<String> {
     let waterfall = Waterfall::of(&input, at)?;
     let lines = step_lines(&waterfall);
     let is_large =
-        |line: &&StepLine| words::percent_of(line.ns, waterfall.measured_ns) >= LEAST_PERCENT;
+        |line: &&StepLine| percent_or_zero(line.ns, waterfall.measured_ns) >= LEAST_PERCENT;
     let large: Vec<&StepLine> = lines.iter().filter(is_large).collect();
     // Unexplained time alone says nothing.
     large

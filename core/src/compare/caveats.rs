@@ -10,7 +10,7 @@ use super::pair::{Pair, Which};
 use super::time_parts::PartKind;
 use super::words;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::findings::{Words, fill};
 use crate::hardware::Basis;
 use crate::profile::window::WindowOf;
@@ -89,7 +89,7 @@ fn outside(comparison: &Comparison) -> Option<Words> {
     let more_ns = outside
         .target
         .saturating_sub(comparison.amount.scaled(outside.reference));
-    let percent = words::percent_of(more_ns.saturating_abs(), steps.target);
+    let percent = percent_or_zero(more_ns.saturating_abs(), steps.target);
     let is_known = steps.reference > 0 && steps.target > 0 && comparison.has_gpu_times();
     let said = steps.map(format::time_ns);
     let said_outside = outside.map(format::time_ns);
@@ -429,7 +429,7 @@ fn other_sizes(comparison: &Comparison) -> Option<Words> {
     let all_ns = sum(matched.iter().map(|op| op.times().target))
         .saturating_add(sum(unmatched.map(|op| op.side.time_ns)));
     let other_ns = sum(others.iter().map(|op| op.times().target));
-    let percent = words::percent_of(other_ns, all_ns);
+    let percent = percent_or_zero(other_ns, all_ns);
     let are = if others.len() == 1 { "is" } else { "are" };
     let reference_shapes = first.reference_shapes.as_deref().unwrap_or("other types");
     let n_others = others.len() as u64;

@@ -10,7 +10,8 @@ use crate::findings::{Priority, Replay};
 pub enum Subject {
     /// Operations of both traces: positions in [`Operations::matched`](super::Operations::matched), longest first.
     Operations(Vec<usize>),
-    /// Operations of the target alone: positions in [`Operations::unmatched`](super::Operations::unmatched), longest first.
+    /// Operations of the target alone: positions in [`Operations::unmatched`](super::Operations::unmatched), longest
+    /// first.
     Unmatched(Vec<usize>),
     /// Communication without concurrent computation.
     ExposedCommunication,

@@ -96,7 +96,7 @@ pub(super) fn memory(sides: Pair<Side>) -> Option<MemoryPair> {
         let mut sizes: Vec<MemorySize> = sizes
             .map(|(label, bytes)| MemorySize { label, bytes })
             .collect();
-        sizes.arrange_by_key(|size| std::cmp::Reverse(size.most()));
+        sizes.arrange_by_largest(|size| size.most());
         sizes.truncate(MOST_OPERATORS);
         sizes
     };

@@ -1,8 +1,10 @@
 //! An operation in one of the traces.
 
 use super::matched_rows::Tally;
+use super::side::Side;
 use crate::names::HelperKind;
 use crate::profile::copies::is_copy_over_link;
+use crate::profile::operations::Operation;
 
 /// All runs of one kernel within an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +80,11 @@ impl OpSide {
     /// Average kernel time per call, over calls with a known time; 0 if there are none.
     pub fn ns_per_call(&self) -> f64 {
         self.timed.ns as f64 / self.timed.count.max(1) as f64
+    }
+
+    /// The first of its operations.
+    pub(crate) fn first<'a>(&self, side: &Side<'a>) -> Option<&'a Operation> {
+        side.profile.operations().get(*self.operations.first()?)
     }
 
     /// Whether most of its time is copies between the GPU and another memory.

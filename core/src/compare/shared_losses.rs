@@ -9,7 +9,7 @@ use super::side::Side;
 use super::words;
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::findings::run_time;
 use crate::findings::{Finding, Impact};
@@ -20,7 +20,7 @@ impl Comparison {
     pub fn savings_of(&self, waste: &Waste) -> String {
         let total_ns = self.parts.total.target;
         let (low_ns, high_ns) = waste.saves;
-        let percents = [low_ns, high_ns].map(|ns| format::percent(words::percent_of(ns, total_ns)));
+        let percents = [low_ns, high_ns].map(|ns| format::percent(percent_or_zero(ns, total_ns)));
         let [low, high] = percents;
         match low_ns {
             0 => format!("up to {} ({high})", format::time_ns(high_ns)),
@@ -108,7 +108,7 @@ fn found_ns(comparison: &Comparison, operations: &[usize]) -> i64 {
         let is_one = |side: &OpSide| side.operations.iter().any(|at| operations.contains(at));
         let time_ns = |sides: &mut dyn Iterator<Item = &&OpSide>| sum(sides.map(|one| one.time_ns));
         let common_ns = time_ns(&mut sides.iter().filter(|side| is_one(side)));
-        let share = words::percent_of(common_ns, time_ns(&mut sides.iter())) / 100.0;
+        let share = percent_or_zero(common_ns, time_ns(&mut sides.iter())) / 100.0;
         Some((gap.saving?.matching_ns as f64 * share).round() as i64)
     });
     sum(found)
@@ -211,7 +211,7 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         let mut causes = sides.get(which).causes.iter();
         let cause = causes.find(|(cause, _)| !cause.is_unsure());
         let cause = cause.map_or(String::new(), |(cause, ns)| {
-            let percent = format::percent(words::percent_of(*ns, *times.get(which)));
+            let percent = format::percent(percent_or_zero(*ns, *times.get(which)));
             format!(", {percent} of it {}", words::lower_first(cause.label()))
         });
         format!("{time} ({share} of the run{cause})")

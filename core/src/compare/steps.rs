@@ -155,7 +155,7 @@ fn of_phase(phase: Option<Phase>, all: Pair<&Vec<BatchFigures>>) -> Vec<StepPair
         }
     });
     let rest = rest_of(phase, rest);
-    matched.arrange_by_key(|pair| std::cmp::Reverse(pair.weight()));
+    matched.arrange_by_largest(|pair| pair.weight());
     matched.truncate(MOST_SIZES);
     matched.extend(rest);
     matched

@@ -157,7 +157,7 @@ impl Parts {
         let all = matched.chain(unmatched).chain(others);
         let mut parts: Vec<Part> = all.filter(|part| part.times != Pair::default()).collect();
         // Stable sort: ties keep the order of time.
-        parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
+        parts.arrange_by_largest(|part| part.times.difference().unsigned_abs());
         let known = Pair::of(|which| sum(parts.iter().map(|part| *part.times.get(which))));
         Parts {
             total,
@@ -195,7 +195,7 @@ impl Parts {
             ..part.clone()
         });
         let mut parts: Vec<Part> = parts.collect();
-        parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
+        parts.arrange_by_largest(|part| part.times.difference().unsigned_abs());
         (parts, scaled(self.rest))
     }
 
@@ -355,7 +355,7 @@ fn by_family(parts: &[&Part]) -> Vec<Group> {
         .map(|((family, _), parts)| (family, parts))
         .collect();
     let differs = |parts: &[&Part]| sum(parts.iter().map(|part| part.times.difference()));
-    kinds.arrange_by_key(|(_, parts)| std::cmp::Reverse(differs(parts).unsigned_abs()));
+    kinds.arrange_by_largest(|(_, parts)| differs(parts).unsigned_abs());
     let rest = kinds.split_off(kinds.len().min(FAMILIES));
     let rest: Vec<&Part> = rest.into_iter().flat_map(|(_, parts)| parts).collect();
     let mut groups: Vec<Group> = kinds

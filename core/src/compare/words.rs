@@ -49,14 +49,6 @@ pub(crate) fn maybe_times(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), times)
 }
 
-/// A share of a whole in percent; 0 if the whole is zero.
-pub(crate) fn percent_of(part_ns: i64, whole_ns: i64) -> f64 {
-    match whole_ns > 0 {
-        true => part_ns as f64 / whole_ns as f64 * 100.0,
-        false => 0.0,
-    }
-}
-
 pub(crate) fn bound(bound: Bound) -> &'static str {
     match bound {
         Bound::Compute => "compute",

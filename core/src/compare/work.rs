@@ -6,7 +6,7 @@ use super::pair::{Pair, Which};
 use super::words;
 use super::work_amount::{Amount, AmountBy};
 use crate::base::group::grouped;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::names::Family;
 
@@ -54,7 +54,7 @@ impl WorkRatio {
         let matched = operations.matched.iter().map(|op| op.times().reference);
         let unmatched = operations.unmatched.reference.iter();
         let whole_ns = sum(matched.chain(unmatched.map(|op| op.side.time_ns)));
-        if misses_calls || words::percent_of(known_ns, whole_ns) < LEAST_KNOWN_PERCENT {
+        if misses_calls || percent_or_zero(known_ns, whole_ns) < LEAST_KNOWN_PERCENT {
             return None;
         }
         let ratio = mean(&all);
@@ -63,11 +63,11 @@ impl WorkRatio {
         let alike: Vec<Weighted> = alike.copied().collect();
         let is_most = |which: Which| {
             let ns = |ops: &[Weighted]| sum(ops.iter().map(|(_, times)| *times.get(which)));
-            words::percent_of(ns(&alike), ns(&all)) >= UNIFORM_PERCENT
+            percent_or_zero(ns(&alike), ns(&all)) >= UNIFORM_PERCENT
         };
         let is_uniform = Which::ALL.into_iter().all(is_most);
         let ratio = if is_uniform { middle } else { ratio };
-        families.arrange_by_key(|(_, ops)| std::cmp::Reverse(time_ns(ops)));
+        families.arrange_by_largest(|(_, ops)| time_ns(ops));
         (!is_same(ratio, 1.0)).then(|| WorkRatio {
             ratio,
             is_uniform,

@@ -6,7 +6,7 @@ use super::pair::Pair;
 use super::side::Side;
 use super::words;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::profile::lanes;
 use crate::trace::annotations::step_number;
@@ -134,12 +134,12 @@ fn ratios_of_calls(operations: &Operations) -> Vec<f64> {
     let all = ops.map(|op| op.times()).fold(Pair::default(), Pair::plus);
     let unmatched = operations.unmatched.target.iter().map(|op| op.side.time_ns);
     let whole = all.target.saturating_add(sum(unmatched));
-    if words::percent_of(all.target, whole) < LEAST_MATCHED_PERCENT {
+    if percent_or_zero(all.target, whole) < LEAST_MATCHED_PERCENT {
         return Vec::new();
     }
     let counts = |times: Pair<i64>| {
-        words::percent_of(times.reference, all.reference) >= LEAST_PERCENT
-            || words::percent_of(times.target, all.target) >= LEAST_PERCENT
+        percent_or_zero(times.reference, all.reference) >= LEAST_PERCENT
+            || percent_or_zero(times.target, all.target) >= LEAST_PERCENT
     };
     let ops = operations.matched.iter().filter(|op| counts(op.times()));
     let ratios = ops.filter_map(|op| {

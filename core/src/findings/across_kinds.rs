@@ -209,7 +209,7 @@ pub(super) fn run(
     outcome.facts(facts(&rows));
     outcome.findings = rule::find(input, rules, rows);
     for finding in &mut outcome.findings {
-        run_time::turn(input, finding);
+        run_time::to_run_time(input, finding);
     }
 }
 

@@ -4,6 +4,7 @@ pub use super::impact::{Estimate, Impact, Projection, projections};
 pub use crate::assess::severity::Priority;
 use crate::base::labels::labelled;
 use crate::base::value::Table;
+use crate::names::words::contains_any;
 use crate::trace::EventId;
 
 /// What following a finding changes, besides the time of kernels.
@@ -123,7 +124,7 @@ impl Finding {
             &self.kernel,
         ];
         let mut texts = texts.into_iter().chain(&self.reasoning);
-        texts.any(|text| WORDS.iter().any(|word| text.contains(word)))
+        texts.any(|text| contains_any(text, WORDS))
     }
 
     /// Names PyTorch's module for other devices than those of `torch.cuda`, which NVIDIA's and AMD's are.

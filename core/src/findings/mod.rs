@@ -182,8 +182,8 @@ impl Analyses {
                 let differ = across_kinds::calls_that_differ(input, &outcome);
                 outcome.findings.extend(differ);
                 for finding in &mut outcome.findings {
-                    run_time::turn(input, finding);
-                    run_time::hold(input, finding);
+                    run_time::to_run_time(input, finding);
+                    run_time::discount_off_critical_path(input, finding);
                 }
             }
             if !input.profile.trace.source.is_pytorch() {

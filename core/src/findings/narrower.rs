@@ -266,7 +266,7 @@ pub(super) fn on_matrix_units(work: Work, precision: Precision) -> Work {
 
 /// What work in FP32 would save in 16 bits at the same efficiency: half the bytes, at the rate of the 16-bit matrix
 /// units. `None` without a GPU that has such units.
-pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
+pub fn saved_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     let gpu = input.gpu()?;
     if is_complex(input, input.operation(row.operation)) {
         return None;
@@ -319,7 +319,7 @@ mod tests {
             let profile = calls.profile();
             let report = Report::new(&profile, &options_on("H100"));
             let row = &report.analyses.outcome("gemm").unwrap().rows[0];
-            let won_ns = won_by_16_bit(&report.analysis_input(&profile), row).unwrap();
+            let won_ns = saved_by_16_bit(&report.analysis_input(&profile), row).unwrap();
             won_ns as f64 / f64::from(us) / 10.0
         };
         // In percent: half of the time with TF32, and 93 % of the time on vector units.

@@ -51,7 +51,7 @@ fn is_same_time(inner: &Finding, outer: &Finding) -> bool {
 
 /// If one finding is part of the other, mentions it there and raises the other's priority to its own; returns whether
 /// that is so.
-pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
+pub(super) fn merge(outer: &mut Finding, inner: &Finding) -> bool {
     if is_same_time(inner, outer) {
         outer.priority = outer.priority.min(inner.priority);
         outer.reasoning.push(format!(
@@ -154,7 +154,7 @@ pub(super) fn merge_unrecorded(
     }
     let (mut unknown, mut findings): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, finding)| is_one(finding));
-    unknown.arrange_by_key(|(_, finding)| std::cmp::Reverse(finding.time_ns));
+    unknown.arrange_by_largest(|(_, finding)| finding.time_ns);
     let mut kinds: Vec<&'static AnalysisKind> = Vec::new();
     for (kind, _) in &unknown {
         if !kinds.contains(kind) {

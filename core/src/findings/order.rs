@@ -13,13 +13,13 @@ use crate::base::sort::Arrange;
 use crate::profile::rows::PerfRow;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Placed {
+pub(super) struct OrderedCall {
     /// Its operation, as an index into [`Profile::operations`](crate::Profile::operations).
     pub(super) operation: usize,
     pub(super) call: usize,
 }
 
-impl Placed {
+impl OrderedCall {
     pub(super) fn row<'a>(&self, input: &Input<'a>) -> Option<&'a PerfRow> {
         input.operation(self.operation).calls.get(self.call)
     }
@@ -32,7 +32,7 @@ impl Placed {
 /// All calls of each lane, sorted by time.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    lanes: Vec<Vec<Placed>>,
+    lanes: Vec<Vec<OrderedCall>>,
 }
 
 impl Order {
@@ -44,15 +44,15 @@ impl Order {
 
     fn new(profile: &Profile) -> Order {
         let (gpu, events) = (&profile.gpu, &profile.trace.events);
-        let mut lanes: BTreeMap<u32, Vec<(i64, Placed)>> = BTreeMap::new();
+        let mut lanes: BTreeMap<u32, Vec<(i64, OrderedCall)>> = BTreeMap::new();
         let operations = profile.operations().iter().enumerate();
         for (at, operation) in operations {
             for (call, row) in operation.calls.iter().enumerate() {
-                let work = row.work.iter().filter_map(|id| gpu.get(*id));
+                let work = gpu.each(&row.work);
                 let Some(first) = work.min_by_key(|work| (work.span.start_ns, work.event)) else {
                     continue;
                 };
-                let placed = Placed {
+                let placed = OrderedCall {
                     operation: at,
                     call,
                 };
@@ -75,8 +75,8 @@ impl Order {
         &self,
         max_before: usize,
         wanted: impl Fn(usize) -> Option<T>,
-        is_its_own: impl Fn(T, &Placed, bool) -> bool,
-    ) -> Vec<(T, Placed, bool)> {
+        is_its_own: impl Fn(T, &OrderedCall, bool) -> bool,
+    ) -> Vec<(T, OrderedCall, bool)> {
         let mut copies = Vec::new();
         for lane in self.lanes() {
             let mut taken_to = 0;
@@ -97,11 +97,11 @@ impl Order {
         copies
     }
 
-    pub(super) fn lanes(&self) -> impl Iterator<Item = &[Placed]> {
+    pub(super) fn lanes(&self) -> impl Iterator<Item = &[OrderedCall]> {
         self.lanes.iter().map(Vec::as_slice)
     }
 }
 
-pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Placed>) -> i64 {
+pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a OrderedCall>) -> i64 {
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
 }

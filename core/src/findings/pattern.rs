@@ -31,7 +31,7 @@ pub(super) fn add(outcome: &mut Outcome, patterns: &[Pattern]) {
 }
 
 fn table(patterns: &[Pattern]) -> Table {
-    let most = |pattern: &Pattern| pattern.recoverable_ns.map_or(Value::NO_NS, Value::Ns);
+    let most = |pattern: &Pattern| Value::ns(pattern.recoverable_ns);
     let columns: &[CellColumn<&Pattern>] = &[
         ("pattern", "Pattern", &|one| text(one.name)),
         ("severity", "Severity", &|one| text(one.severity.label())),

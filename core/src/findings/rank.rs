@@ -49,24 +49,14 @@ pub struct Findings {
 /// analyses. So savings that depend on the CPU launching in time come later, unknown savings after that, and findings
 /// that save only memory come last.
 pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
-    let thresholds = &input.options.thresholds;
-    let total_ns = input.total_ns();
-    let least_ns = total_ns.map_or(0.0, |total| {
-        total as f64 * thresholds.finding_percent_of_total / 100.0
-    });
     let all = outcomes.iter().flat_map(|outcome| {
         let findings = outcome.findings.iter();
         findings.map(move |finding| (outcome.kind, finding.clone()))
     });
     let (all, merged) = one_cause::merge_unrecorded(input, all.collect());
-    let all = all.into_iter();
-    let (mut shown, small): (Vec<_>, Vec<_>) = all.partition(|(_, finding)| {
-        let is_small = finding.impact.is_some_and(|impact| {
-            let most_ns = impact.mid_ns.max(saved_ns(finding));
-            (most_ns as f64) < least_ns
-        });
-        !is_small || finding.priority <= Priority::High
-    });
+    let (small, mut shown): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|(_, finding)| is_small(input, finding));
     // Stable sort: findings that are equal in all of this stay in the order of the analyses.
     shown.arrange_by(|(_, a), (_, b)| {
         let saving = |finding: &Finding| {
@@ -76,12 +66,48 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         let rest = |finding: &Finding| (finding.time_ns, finding.memory_bytes);
         saving(b).cmp(&saving(a)).then(rest(b).cmp(&rest(a)))
     });
+    let (ranked, mut within) = numbered(input, shown);
+    let unrecorded = |one: &&RankedFinding| one.finding.pattern == one_cause::UNRECORDED;
+    if let Some(one) = ranked.iter().find(unrecorded) {
+        let goes_with = |analysis| Within {
+            analysis,
+            title: "Kernels without a FLOP/byte model".to_owned(),
+            number: one.number,
+        };
+        within.splice(0..0, merged.into_iter().map(goes_with));
+    }
+    Findings {
+        together: together(input, &ranked),
+        within,
+        n_small: small.len(),
+        ranked,
+    }
+}
+
+/// Whether a finding saves too little to be shown.
+fn is_small(input: &Input, finding: &Finding) -> bool {
+    let percent = input.options.thresholds.finding_percent_of_total;
+    let least_ns = input
+        .total_ns()
+        .map_or(0.0, |total| total as f64 * percent / 100.0);
+    let is_below = finding.impact.is_some_and(|impact| {
+        let most_ns = impact.mid_ns.max(saved_ns(finding));
+        (most_ns as f64) < least_ns
+    });
+    is_below && finding.priority > Priority::High
+}
+
+/// Findings with their numbers, and those that one before them includes.
+fn numbered(
+    input: &Input,
+    shown: Vec<(&'static AnalysisKind, Finding)>,
+) -> (Vec<RankedFinding>, Vec<Within>) {
     let mut ranked: Vec<RankedFinding> = Vec::new();
     let mut within = Vec::new();
     for (analysis, finding) in shown {
         let mut before = ranked.iter_mut();
         let outer = before
-            .find_map(|one| one_cause::take_in(&mut one.finding, &finding).then_some(one.number));
+            .find_map(|one| one_cause::merge(&mut one.finding, &finding).then_some(one.number));
         if let Some(number) = outer {
             within.push(Within {
                 analysis,
@@ -102,21 +128,7 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
             overlaps,
         });
     }
-    let unrecorded = |one: &&RankedFinding| one.finding.pattern == one_cause::UNRECORDED;
-    if let Some(one) = ranked.iter().find(unrecorded) {
-        let goes_with = |analysis| Within {
-            analysis,
-            title: "Kernels without a FLOP/byte model".to_owned(),
-            number: one.number,
-        };
-        within.splice(0..0, merged.into_iter().map(goes_with));
-    }
-    Findings {
-        together: together(input, &ranked),
-        within,
-        n_small: small.len(),
-        ranked,
-    }
+    (ranked, within)
 }
 
 /// How much operation time a finding saves, whether or not the run waits for it.

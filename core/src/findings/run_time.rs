@@ -27,7 +27,7 @@ use crate::base::interval::sum;
 use crate::profile::Profile;
 
 /// If less than this share of its kernel time is run time, a finding mentions it.
-const SAID_BELOW: f64 = 0.99;
+const MENTIONED_BELOW: f64 = 0.99;
 
 /// Converts kernel time of an operation to run time.
 pub(super) fn of_operation(input: &Input, operation: usize, ns: i64) -> i64 {
@@ -49,9 +49,9 @@ pub(crate) fn of_finding(profile: &Profile, evaluations: &[Evaluation], finding:
 }
 
 /// Converts what a finding saves from kernel time to run time.
-pub(super) fn turn(input: &Input, finding: &mut Finding) {
+pub(super) fn to_run_time(input: &Input, finding: &mut Finding) {
     let run_ns = of_finding(input.profile, input.evaluations, finding);
-    say(finding, run_ns);
+    mention_overlap(finding, run_ns);
     let at_once = finding.savings.clone();
     let kernel_ns = sum(at_once.iter().map(|(_, ns)| *ns));
     let mut most_ns = 0_i64;
@@ -59,38 +59,43 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
         *ns = of_operation(input, *operation, *ns);
         most_ns = most_ns.saturating_add(input.evaluation(*operation).run_ns);
     }
-    let turned_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
+    let run_saved_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
     let kernel = finding.impact;
     finding.impact = finding.impact.map(|impact| match kernel_ns {
         // It is unknown how much each operation saves.
         0 => impact.part(run_ns, finding.time_ns),
-        _ if turned_ns < kernel_ns => impact.part(turned_ns, kernel_ns).within(most_ns),
+        _ if run_saved_ns < kernel_ns => impact.part(run_saved_ns, kernel_ns).within(most_ns),
         _ => impact,
     });
     if let Some(kernel) = kernel.filter(|_| kernel_ns > 0) {
-        slide(input, finding, kernel, &at_once);
+        overlap_elsewhere(input, finding, kernel, &at_once);
     }
 }
 
 /// Where communication or copies run concurrently with these kernels, they may move to the remaining ones. The upper
 /// end is what is saved in that case, the middle is between both. `kernel` and `at_once` are the savings in kernel
 /// time.
-fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize, i64)]) {
-    let slid = at_once.iter().map(|(at, ns)| {
+fn overlap_elsewhere(
+    input: &Input,
+    finding: &mut Finding,
+    kernel: Impact,
+    at_once: &[(usize, i64)],
+) {
+    let moved = at_once.iter().map(|(at, ns)| {
         let (kernel_ns, most_ns) = (
             input.operation(*at).kernel_ns,
             input.evaluation(*at).most_ns,
         );
         (*at, part(*ns, most_ns, kernel_ns))
     });
-    let slid: Vec<(usize, i64)> = slid.collect();
-    let slid_ns = sum(slid.iter().map(|(_, ns)| *ns));
+    let moved: Vec<(usize, i64)> = moved.collect();
+    let moved_ns = sum(moved.iter().map(|(_, ns)| *ns));
     let Some(sure) = finding.impact else { return };
     let at_once_ns = sum(at_once.iter().map(|(_, ns)| *ns));
     // The kernels that hide communication and copies now would have to hide them then, too.
     let alone_ns = input.computing_alone_ns();
-    let high_ns = kernel.part(slid_ns, at_once_ns).high_ns.min(alone_ns);
-    if sure.high_ns as f64 >= high_ns as f64 * SAID_BELOW {
+    let high_ns = kernel.part(moved_ns, at_once_ns).high_ns.min(alone_ns);
+    if sure.high_ns as f64 >= high_ns as f64 * MENTIONED_BELOW {
         return;
     }
     let mid_ns = sure.mid_ns.midpoint(high_ns);
@@ -99,20 +104,23 @@ fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize
         high_ns,
         ..sure
     });
-    finding.savings = slid;
+    finding.savings = moved;
     for (_, ns) in &mut finding.savings {
-        *ns = part(*ns, mid_ns, slid_ns);
+        *ns = part(*ns, mid_ns, moved_ns);
     }
-    finding.reasoning.push(SLIDES.to_owned());
+    finding.reasoning.push(OVERLAPS_ELSEWHERE.to_owned());
 }
 
-const SLIDES: &str = "The lower end assumes that what now overlaps with these kernels becomes exposed; the upper end assumes that it overlaps with other computation instead, as far as enough is left.";
+const OVERLAPS_ELSEWHERE: &str = "The lower end assumes that what now overlaps with these kernels becomes exposed; the upper end assumes that it overlaps with other computation instead, as far as enough is left.";
 
 /// Below this share, time that the run does not wait for is within the variation of times.
 pub(super) const OFF_CRITICAL_PATH_FROM: f64 = 0.1;
 
 /// Whether operations run a significant part of their time where the CPU launches too late.
-pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -> bool {
+pub(super) fn are_off_critical_path(
+    input: &Input,
+    operations: impl Iterator<Item = usize>,
+) -> bool {
     let of = operations.map(|at| {
         (
             input.evaluation(at).off_critical_path_ns,
@@ -126,7 +134,7 @@ pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -
 /// Removes what the run does not wait for from the certain savings of a finding: shortening kernels that are followed
 /// by a late launch only adds idle time. Findings that reduce the number of launches make the CPU launch in time by
 /// themselves, so nothing is removed from those.
-pub(super) fn hold(input: &Input, finding: &mut Finding) {
+pub(super) fn discount_off_critical_path(input: &Input, finding: &mut Finding) {
     if finding.effect == Effect::FewerLaunches {
         return;
     }
@@ -163,14 +171,14 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
 
 /// A share at the start of a sentence: "All", "12.3 %".
 pub(super) fn share(share: f64) -> String {
-    match share > SAID_BELOW {
+    match share > MENTIONED_BELOW {
         true => "All".to_owned(),
         false => format::percent(share * 100.0),
     }
 }
 
 /// Adds a sentence about how much of a finding's time is run time, if that is less.
-pub(super) fn say(finding: &mut Finding, run_ns: i64) {
+pub(super) fn mention_overlap(finding: &mut Finding, run_ns: i64) {
     if finding.impact.is_some() {
         finding
             .reasoning
@@ -180,7 +188,7 @@ pub(super) fn say(finding: &mut Finding, run_ns: i64) {
 
 /// A sentence about kernel time and run time, for kernels that run concurrently with others.
 pub(crate) fn overlap_sentence(kernel_ns: i64, run_ns: i64) -> Option<String> {
-    ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
+    ((run_ns as f64) < kernel_ns as f64 * MENTIONED_BELOW).then(|| {
         format!(
             "Its kernels overlap with other GPU activity (kernels, communication or copies, on other streams or GPUs): {} of kernel time corresponds to {} of the run, on which savings are based.",
             format::time_ns(kernel_ns),
@@ -294,7 +302,10 @@ mod tests {
             "{impact:?}"
         );
         assert!(close(impact.high_ns, 15.0), "{impact:?}");
-        let said = found.reasoning.iter().any(|said| said == super::SLIDES);
+        let said = found
+            .reasoning
+            .iter()
+            .any(|said| said == super::OVERLAPS_ELSEWHERE);
         assert!(said, "{found:#?}");
     }
 

@@ -1,5 +1,5 @@
-//! Kernels that become slower mid-run, or faster after its first part, whatever they compute: their rows belong to the analyses of their kinds; the
-//! remedy is the same for all.
+//! Kernels that become slower mid-run, or faster after its first part, whatever they compute: their rows belong to the
+//! analyses of their kinds; the remedy is the same for all.
 
 use super::across_kinds;
 use crate::findings::prelude::*;

@@ -270,9 +270,9 @@ impl GpuSpec {
         })
     }
 
-    /// FLOPs per byte above which GEMMs are compute-bound, not memory-bound.
-    pub fn ridge_flops_per_byte(&self, precision: Precision, basis: Basis) -> Option<f64> {
-        let figure = self.matrix_rate(precision, basis)?;
+    /// FLOPs per byte above which GEMMs in BF16 are compute-bound, not memory-bound.
+    pub fn ridge_flops_per_byte(&self, basis: Basis) -> Option<f64> {
+        let figure = self.matrix_rate(Precision::Bf16, basis)?;
         Some(figure.tflops * 1e3 / self.mem_bw_gbps)
     }
 
@@ -371,7 +371,7 @@ mod tests {
         // 708 TFLOPS over 5.3 TB/s.
         let ridge = find("MI300X")
             .unwrap()
-            .ridge_flops_per_byte(Precision::Bf16, Basis::Achievable);
+            .ridge_flops_per_byte(Basis::Achievable);
         assert!(ridge.is_some_and(|ridge| (ridge - 133.58).abs() < 0.01));
     }
 }

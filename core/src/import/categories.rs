@@ -139,8 +139,7 @@ impl UnknownCategories {
             return;
         }
         let first_offset = self.named.iter().map(|named| named.first_offset).min();
-        self.named
-            .arrange_by_key(|named| std::cmp::Reverse(named.events));
+        self.named.arrange_by_largest(|named| named.events);
         let mut parts: Vec<String> = self.named.iter().take(Self::SHOWN).map(named).collect();
         let rest = self.named.len().saturating_sub(Self::SHOWN) as u64;
         if rest > 0 {

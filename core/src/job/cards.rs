@@ -21,13 +21,10 @@ pub struct ShownTable {
 
 impl From<&Table> for ShownTable {
     fn from(table: &Table) -> ShownTable {
-        let columns = table.columns.iter().enumerate();
         ShownTable {
             key: table.key.to_owned(),
             title: table.title.clone(),
-            columns: columns
-                .map(|(at, column)| (column.label.to_owned(), table.is_number(at)))
-                .collect(),
+            columns: table.headings(),
             rows: (table.rows.iter())
                 .map(|row| row.iter().map(Value::text).collect())
                 .collect(),

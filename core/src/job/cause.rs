@@ -19,6 +19,7 @@ use super::replay::Gain;
 use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Estimator, WhatIf};
 use crate::base::format;
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::{mean_of_middle_ns, median};
 
@@ -346,7 +347,7 @@ fn within(analysis: &Estimator, gain: &Gain, steps: &[usize]) -> i64 {
     let all = analysis.replay.iter().flat_map(|replay| &replay.steps);
     let of_steps = all.zip(&gain.of_steps);
     let of_steps = of_steps.filter(|(of, _)| steps.contains(&of.step));
-    of_steps.map(|(_, ns)| *ns).fold(0, i64::saturating_add)
+    sum(of_steps.map(|(_, ns)| *ns))
 }
 
 /// The evidence.
@@ -368,9 +369,7 @@ fn why(
                 .iter()
                 .filter_map(|step| analysis.same_work.of_steps.get(*step)?.get(rank));
             Why::MoreWork {
-                more_ns: of_steps
-                    .map(|same| same.more_ns)
-                    .fold(0, i64::saturating_add),
+                more_ns: sum(of_steps.map(|same| same.more_ns)),
                 work: work.cloned().collect(),
             }
         }
@@ -408,7 +407,7 @@ fn loading_ns(job: &Job, rank: usize, steps: &[usize]) -> i64 {
         let digest = &job.ranks.get(rank)?.digest;
         Some(digest.steps.get(own as usize)?.loading_ns)
     });
-    of_steps.fold(0, i64::saturating_add)
+    sum(of_steps)
 }
 
 #[cfg(test)]

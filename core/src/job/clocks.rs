@@ -95,7 +95,7 @@ impl Clocks {
             .filter(|of| waits_for_all(of))
             .partition(is_known);
         let mut all = edges(ranks, &known, at_ns, |_| true);
-        let mut own = Forest::new(ranks.len());
+        let mut own = DisjointSets::new(ranks.len());
         own.join(&all);
         own.join(&on_hosts(ranks));
         let mut checked = known;
@@ -110,7 +110,7 @@ impl Clocks {
         // The clocks of hosts, each from the estimates of all its ranks.
         let units = units(ranks, &own);
         let off = off_hosts(&own, &units);
-        let mut hosts = Forest::new(ranks.len());
+        let mut hosts = DisjointSets::new(ranks.len());
         hosts.join(&between(&all, &units, &off));
         let hosts = hosts.clocks(at_ns);
         let mut clocks: Vec<Clock> = (own.iter().zip(&units))
@@ -401,16 +401,16 @@ fn sorted(mut edges: Vec<Edge>) -> Vec<Edge> {
 }
 
 /// Trees of ranks that are already joined.
-struct Forest {
+struct DisjointSets {
     /// For each rank, a rank of the same tree; following these leads to the tree's first rank.
     tree: Vec<usize>,
     /// For each rank, the ranks it is joined with, and how far these are ahead of it.
     joined: Vec<Vec<(usize, Estimate)>>,
 }
 
-impl Forest {
-    fn new(n: usize) -> Forest {
-        Forest {
+impl DisjointSets {
+    fn new(n: usize) -> DisjointSets {
+        DisjointSets {
             tree: (0..n).collect(),
             joined: vec![Vec::new(); n],
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Job;
 use super::digest::OwnTime;
 use super::flow::{Flow, Part};
+use crate::base::interval::sum;
 use crate::base::map::Map;
 
 /// How much longer parts of a rank's own time are than those of its peers, in nanoseconds; the parts add up.
@@ -136,7 +137,7 @@ impl Delays {
                 continue;
             }
             let waits = |part: &Part| node.begin_ns.saturating_sub(part.span.start_ns);
-            let caused = parts.iter().map(waits).fold(0, i64::saturating_add);
+            let caused = sum(parts.iter().map(waits));
             for (part, at) in parts.iter().zip(flow.places_of(node)) {
                 let Some(delay) = row.get_mut(part.rank) else {
                     continue;

@@ -294,7 +294,7 @@ fn windows(candidates: Vec<Candidate>, excluded: &mut Vec<Excluded>) -> Vec<Wind
         .collect();
     let start_ns = |window: &[Candidate]| window.iter().map(|one| one.span.start_ns).max();
     // The window with the most ranks defines the job; on a tie, the newest.
-    windows.arrange_by_key(|window| std::cmp::Reverse((window.len(), start_ns(window))));
+    windows.arrange_by_largest(|window| (window.len(), start_ns(window)));
     let mut accepted: Vec<Vec<Candidate>> = Vec::new();
     for mut window in windows {
         window.retain(|one| {
@@ -324,7 +324,7 @@ fn windows(candidates: Vec<Candidate>, excluded: &mut Vec<Excluded>) -> Vec<Wind
             false => accepted.push(window),
         }
     }
-    accepted.arrange_by_key(|window| std::cmp::Reverse(start_ns(window)));
+    accepted.arrange_by_largest(|window| start_ns(window));
     let windows = accepted.into_iter().map(|window| {
         let steps = || window.iter().flat_map(|one| &one.steps).copied();
         Window {

@@ -29,18 +29,18 @@ const N_SAMPLED: usize = 16;
 
 /// Identifies a rank of a merged trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Who {
+pub(crate) enum MergedRank {
     /// Its number.
     Rank(u32),
     /// Its coordinates in the layout of a server.
     At(Coordinates),
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for MergedRank {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Who::Rank(rank) => write!(f, "rank {rank}"),
-            Who::At(at) => write!(f, "{at}"),
+            MergedRank::Rank(rank) => write!(f, "rank {rank}"),
+            MergedRank::At(at) => write!(f, "{at}"),
         }
     }
 }
@@ -50,7 +50,7 @@ impl fmt::Display for Who {
 pub(crate) struct Merged<'a> {
     imported: &'a Imported,
     /// Sorted.
-    pub(crate) ranks: Vec<Who>,
+    pub(crate) ranks: Vec<MergedRank>,
     /// For each event, its rank as an index into `ranks`.
     of_events: Vec<Option<u32>>,
     /// The same for each track.
@@ -70,12 +70,12 @@ pub fn digests(imported: Imported, file: SourceFile) -> Vec<Digest> {
         let mut digest = Digest::new(&Profile::new(merged.trace(nth)), part);
         let identity = &mut digest.identity;
         (identity.rank, identity.rank_from) = match who {
-            Who::Rank(rank) => (Some(*rank), RankFrom::Merged),
-            Who::At(_) => (None, RankFrom::Unknown),
+            MergedRank::Rank(rank) => (Some(*rank), RankFrom::Merged),
+            MergedRank::At(_) => (None, RankFrom::Unknown),
         };
         identity.coordinates = match who {
-            Who::Rank(_) => None,
-            Who::At(at) => Some(*at),
+            MergedRank::Rank(_) => None,
+            MergedRank::At(at) => Some(*at),
         };
         digest
     });
@@ -88,7 +88,7 @@ pub fn one_rank(imported: Imported, name: &str) -> Option<Imported> {
     let Some(merged) = Merged::new(&imported) else {
         return Some(imported);
     };
-    let called = |who: &Who| name.ends_with(&format!(", {who}"));
+    let called = |who: &MergedRank| name.ends_with(&format!(", {who}"));
     let nth = merged.ranks.iter().position(called)?;
     Some(merged.trace(u32::try_from(nth).ok()?))
 }
@@ -97,16 +97,21 @@ impl<'a> Merged<'a> {
     /// `None` for a trace of a single rank.
     pub(crate) fn new(imported: &'a Imported) -> Option<Merged<'a>> {
         let trace = &imported.trace;
-        let of_args = |event| arg(trace, event, "rank")?.parse().ok().map(Who::Rank);
+        let of_args = |event| {
+            arg(trace, event, "rank")?
+                .parse()
+                .ok()
+                .map(MergedRank::Rank)
+        };
         let mut first = trace.events.ids().take(N_SAMPLED);
         let has_args = first.all(|event| of_args(event).is_some());
-        let mut tracks: Vec<Option<Who>> = (trace.tracks.iter())
+        let mut tracks: Vec<Option<MergedRank>> = (trace.tracks.iter())
             .map(|(id, _)| of_track(trace, id))
             .collect();
         if !has_args && tracks.iter().flatten().next().is_none() {
             return None;
         }
-        let mut events: Vec<Option<Who>> = Vec::with_capacity(trace.events.len());
+        let mut events: Vec<Option<MergedRank>> = Vec::with_capacity(trace.events.len());
         for event in trace.events.ids() {
             let track = trace.events.track(event).0 as usize;
             let known = tracks.get(track).copied().flatten();
@@ -117,8 +122,8 @@ impl<'a> Merged<'a> {
             }
             events.push(who);
         }
-        let mut ranks: Vec<Who> = Vec::new();
-        let mut numbers: Map<Who, u32> = Map::default();
+        let mut ranks: Vec<MergedRank> = Vec::new();
+        let mut numbers: Map<MergedRank, u32> = Map::default();
         for who in events.iter().flatten() {
             if numbers.insert(*who, 0).is_none() {
                 ranks.push(*who);
@@ -129,7 +134,7 @@ impl<'a> Merged<'a> {
         }
         ranks.arrange_by_key(|who| *who);
         numbers.extend(ranks.iter().copied().zip(0..));
-        let number = |who: Option<Who>| numbers.get(&who?).copied();
+        let number = |who: Option<MergedRank>| numbers.get(&who?).copied();
         Some(Merged {
             imported,
             of_events: events.into_iter().map(number).collect(),
@@ -161,7 +166,7 @@ impl<'a> Merged<'a> {
             new_ids.insert(event, new);
         }
         let by = match self.ranks.get(nth as usize) {
-            Some(Who::Rank(rank)) => part.moved_by(trace, *rank, |track| {
+            Some(MergedRank::Rank(rank)) => part.moved_by(trace, *rank, |track| {
                 is_own(&self.of_tracks, track.0 as usize)
             }),
             _ => 0,
@@ -228,17 +233,17 @@ impl<'a> Merged<'a> {
 }
 
 /// The rank named by the process of a track.
-fn of_track(trace: &Trace, id: TrackId) -> Option<Who> {
+fn of_track(trace: &Trace, id: TrackId) -> Option<MergedRank> {
     let track = trace.tracks.get(id)?;
     if let Some((coordinates, _)) = prefixed(trace.strings.get(track.pid)) {
-        return Some(Who::At(coordinates));
+        return Some(MergedRank::At(coordinates));
     }
     let name = trace.strings.get(track.process_name?);
     let rest = name.strip_prefix("RANK ")?;
     let (number, device) = rest.split_once(" - ")?;
     let is_device = device.starts_with("CPU") || device.starts_with("GPU");
     let number = number.trim().parse().ok().filter(|_| is_device)?;
-    Some(Who::Rank(number))
+    Some(MergedRank::Rank(number))
 }
 
 /// The coordinates that prefix a process, and the process itself: `[TP00-DP01] 1234`.
@@ -303,7 +308,7 @@ mod tests {
     fn ranks_of_args_are_taken_apart_with_their_links_as_they_were() {
         let imported = read(&[fused(0, 100), fused(1, 120)], "");
         let merged = Merged::new(&imported).unwrap();
-        assert_eq!(merged.ranks, [Who::Rank(0), Who::Rank(1)]);
+        assert_eq!(merged.ranks, [MergedRank::Rank(0), MergedRank::Rank(1)]);
         let trace = merged.trace(1).trace;
         let pids = trace
             .tracks

@@ -10,7 +10,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::base::stats::{median_ns, upper_quantile_ns};
+use crate::base::stats::{median_ns, p95_ns};
 use crate::names::collective::CollectiveKind;
 use figures::figure_gbps;
 
@@ -231,7 +231,7 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
             spans_hosts,
             min_ns: lengths().into_iter().min()?,
             median_ns: median,
-            p95_ns: upper_quantile_ns(lengths(), 0.95)?,
+            p95_ns: p95_ns(lengths())?,
             figure_gbps: figure_gbps(job, figures, path, spans_hosts),
             bus_gbps: cost.filter(|cost| *cost > 0.0).map(|cost| 1.0 / cost),
             cost: cost.unwrap_or(median as f64),

@@ -18,6 +18,7 @@ use super::sheets;
 use super::{Job, Rank};
 use crate::base::format;
 use crate::base::group::grouped;
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::FirstMax;
 use sheets::{Place, Waits};
@@ -206,9 +207,7 @@ fn others_wait_in(context: &Context, card: &JobCard) -> Option<&'static str> {
         let parts = analysis.flow.parts_of(node).iter();
         let waits = parts.zip(sheets::waits_in(job, analysis, node));
         let of_others = waits.filter(|(part, _)| !is_blamed(part.rank));
-        let ns = of_others
-            .filter_map(|(_, ns)| ns)
-            .fold(0, i64::saturating_add);
+        let ns = sum(of_others.filter_map(|(_, ns)| ns));
         Some((kind, ns))
     });
     let by_kind = grouped(waits, |all: &mut i64, ns| *all = all.saturating_add(ns)).into_iter();
@@ -226,7 +225,7 @@ fn waited_for_in(context: &Context, card: &JobCard) -> Option<CardCollective> {
         let rank = job.ranks.get(part.rank)?;
         let kind = job.collectives.get(node.matched?)?.kind;
         let waits = sheets::waits_in(job, analysis, node);
-        let ns = waits.into_iter().flatten().fold(0, i64::saturating_add);
+        let ns = sum(waits.into_iter().flatten());
         let is_of_card = card.ranks.contains(&rank.number) && ns > 0;
         is_of_card.then_some((ns, rank, part.at, kind))
     });

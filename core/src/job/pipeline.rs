@@ -5,12 +5,11 @@
 //! micro-batch: before the first collective of the step, before the last one, and between the last one and the end of
 //! the step.
 
-use super::Job;
 use super::digest::{Collective, Digest};
-use super::replay::Replay;
 use super::roles::{Layout, Role};
 use super::same_work::SameWork;
 use super::timing::Timing;
+use super::{Analysis, Job};
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, percent_of, sum};
 use crate::base::map::Map;
@@ -110,20 +109,19 @@ fn cut_step(digest: &Digest) -> Option<u32> {
 
 /// All stages in all steps, sorted by step and rank, except for steps in which a trace was cut off; empty without
 /// pipelines.
-pub(crate) fn bubbles(
-    job: &Job,
-    layout: &Layout,
-    timings: &[Option<Timing>],
-    replay: &Replay,
-) -> Vec<Bubble> {
+pub(crate) fn bubbles(job: &Job, analysis: &Analysis) -> Vec<Bubble> {
+    // No replay means that clocks cannot be compared.
+    let Some(replay) = &analysis.replay else {
+        return Vec::new();
+    };
     let places = job.ranks.iter().enumerate();
     let places: Map<u32, usize> = places.map(|(at, rank)| (rank.number, at)).collect();
     let mut found = Vec::new();
     for (group_at, (group, own)) in job.groups.iter().zip(job.by_group()).enumerate() {
-        if layout.role(group_at) != Role::Pipeline {
+        if analysis.layout.role(group_at) != Role::Pipeline {
             continue;
         }
-        let sums = transfers(job, &own, timings);
+        let sums = transfers(job, &own, &analysis.timings);
         for time in &replay.steps {
             let step_at = time.step;
             for (stage, number) in group.ranks.iter().enumerate() {
@@ -234,15 +232,13 @@ fn transfers(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Analysis;
     use crate::job::testing::{GEMM, MS, TestJob};
 
     #[test]
     fn a_bubble_is_waiting_in_transfers_and_idle_around_the_micro_batches() {
         let job = TestJob::of_two_stages().job();
         let of = Analysis::new(&job);
-        let replay = of.replay.as_ref().unwrap();
-        let bubbles = bubbles(&job, &of.layout, &of.timings, replay);
+        let bubbles = bubbles(&job, &of);
         let actual = bubbles.iter().map(|of| {
             let received = (of.receiving_ns / MS, of.transfer_ns / MS);
             (of.stage, received, of.idle_ns / MS, of.percent())
@@ -263,7 +259,7 @@ mod tests {
         job.cut(1);
         let job = job.job();
         let of = Analysis::new(&job);
-        let bubbles = bubbles(&job, &of.layout, &of.timings, of.replay.as_ref().unwrap());
+        let bubbles = bubbles(&job, &of);
         let steps_and_ranks: Vec<_> = bubbles.iter().map(|of| (of.step, of.rank)).collect();
         assert_eq!(steps_and_ranks, [(0, 0), (0, 1), (1, 0)]);
     }

@@ -24,28 +24,17 @@ labelled! {
     }
 }
 
-/// What a role was derived from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Evidence {
-    /// The description given by the code that created the group.
-    Description,
-    /// The kinds of its collectives.
-    Collectives,
-    /// It contains all ranks of the job.
-    Size,
-    /// Nothing.
-    None,
-}
-
-impl Evidence {
-    /// Its display name.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Evidence::Description => "description",
-            Evidence::Collectives => "collectives",
-            Evidence::Size => "size",
-            Evidence::None => "–",
-        }
+labelled! {
+    /// What a role was derived from.
+    pub(crate) enum Evidence {
+        /// The description given by the code that created the group.
+        Description => "description",
+        /// The kinds of its collectives.
+        Collectives => "collectives",
+        /// It contains all ranks of the job.
+        Size => "size",
+        /// Nothing.
+        None => "–",
     }
 }
 

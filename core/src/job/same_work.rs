@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Job;
 use super::digest::TextId;
 use super::roles::Layout;
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::base::stats::medians_of_others;
@@ -261,10 +262,10 @@ fn leave_out_rare(items: &mut [Item], n_ranks: usize) {
     }
 }
 
-/// For each rank of a stage, how much work it would have if the work were even: as much as the others, where most of them
-/// have the same; otherwise the mean of all, since work that one rank gives away goes to the others.
+/// For each rank of a stage, how much work it would have if the work were even: as much as the others, where most of
+/// them have the same; otherwise the mean of all, since work that one rank gives away goes to the others.
 fn usual(works: &[i64]) -> Vec<i64> {
-    let all: i64 = works.iter().copied().fold(0, i64::saturating_add);
+    let all: i64 = sum(works.iter().copied());
     let mean = all / (works.len().max(1) as i64);
     let medians = medians_of_others(works).into_iter().zip(works);
     let usual = medians.map(|(median, own)| {
@@ -278,6 +279,18 @@ fn usual(works: &[i64]) -> Vec<i64> {
         }
     });
     usual.collect()
+}
+
+/// Keeps the first rows of each rank.
+fn keep_most<R>(rows: &mut Vec<R>, rank: fn(&R) -> usize) {
+    /// Further rows of a rank add little.
+    const MOST_ROWS: usize = 50;
+    let mut kept: Map<usize, usize> = Map::default();
+    rows.retain(|row| {
+        let kept = kept.entry(rank(row)).or_default();
+        *kept += 1;
+        *kept <= MOST_ROWS
+    });
 }
 
 fn text(texts: &[String], id: TextId) -> String {

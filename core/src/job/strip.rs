@@ -12,6 +12,7 @@ use super::flow::{Node, Part};
 use super::network::{is_uneven, message_bytes};
 use super::sheets::waits_in;
 use crate::base::format;
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 
 /// If there are more ranks, those are shown that cause the most delay in the step.
@@ -225,7 +226,7 @@ fn collective(job: &Job, node: &Node, parts: &[Part], waits: &[i64]) -> StripCol
         }),
         last: last.filter(|_| is_known).and_then(number),
         skew_ns: skew_ns.map_or(0, |(last, first)| last.saturating_sub(first)),
-        wait_ns: waits.iter().copied().fold(0, i64::saturating_add),
+        wait_ns: sum(waits.iter().copied()),
         transfer_ns: node.transfer_ns,
         n_read: parts.len() as u32,
         n_ranks: matched.map_or(parts.len(), |of| of.expected) as u32,

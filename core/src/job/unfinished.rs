@@ -9,19 +9,19 @@ use super::matching::Matched;
 use super::network::{is_uneven, message_bytes};
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, FirstMax};
 use crate::names::collective::CollectiveKind;
 
 /// A kernel of a collective that one of its ranks lacks is that of a job that hangs only if it runs at least this long,
 /// and so is a call of a few ranks.
-const LEAST_STUCK_NS: i64 = 100_000_000;
+const LEAST_HANG_NS: i64 = 100_000_000;
 
 /// It must also run this many times as long as the longest other one of its group.
 const LEAST_TIMES: i64 = 10;
 
 /// A collective that ranks wait in until the recording ends.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stuck {
+pub(crate) struct Hang {
     /// Its group, as an index into the groups of the job.
     pub(crate) group: usize,
     pub(crate) kind: CollectiveKind,
@@ -55,76 +55,47 @@ pub(crate) enum Half {
 /// A call of one rank: the collective, and whether it never ended.
 type Call<'a> = (&'a Collective, bool);
 
-/// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is known
-/// that does not take part in it. Where that rank waits itself, only what it waits for is given.
-pub(super) fn find(job: &Job) -> Vec<Stuck> {
+/// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is
+/// known that does not take part in it. Where that rank waits itself, only what it waits for is given.
+pub(super) fn find(job: &Job) -> Vec<Hang> {
     let groups = job.groups.iter().enumerate();
     let found = groups.flat_map(|(at, group)| {
         let of_all = of_calls(job, at, group).or_else(|| of_kernels(job, at, group));
         of_all
             .into_iter()
             .chain(transfers::find(job, at, group))
-            .collect::<Vec<Stuck>>()
+            .collect::<Vec<Hang>>()
     });
-    let found: Vec<Stuck> = found.collect();
-    let is_waiting = |rank: usize| found.iter().any(|stuck| stuck.waiting.contains(&rank));
-    let (mut first, later): (Vec<Stuck>, Vec<Stuck>) = found.iter().cloned().partition(|stuck| {
-        let others = stuck.others.iter().map(|(rank, _)| *rank);
-        let mut blamed = stuck.absent.iter().copied().chain(others);
+    let found: Vec<Hang> = found.collect();
+    let is_waiting = |rank: usize| found.iter().any(|hang| hang.waiting.contains(&rank));
+    let (mut first, later): (Vec<Hang>, Vec<Hang>) = found.iter().cloned().partition(|hang| {
+        let others = hang.others.iter().map(|(rank, _)| *rank);
+        let mut blamed = hang.absent.iter().copied().chain(others);
         blamed.any(|rank| !is_waiting(rank))
     });
     if first.is_empty() {
         first = later;
     } else {
-        let behind = later.into_iter().flat_map(|stuck| stuck.waiting);
+        let behind = later.into_iter().flat_map(|hang| hang.waiting);
         let mut behind: Vec<usize> = behind.collect();
         behind.arrange();
         behind.dedup();
-        behind.retain(|rank| first.iter().all(|stuck| !stuck.waiting.contains(rank)));
-        if let Some(stuck) = first.first_mut() {
-            stuck.behind = behind;
+        behind.retain(|rank| first.iter().all(|hang| !hang.waiting.contains(rank)));
+        if let Some(hang) = first.first_mut() {
+            hang.behind = behind;
         }
     }
-    first.arrange_by_cached_key(|stuck| (std::cmp::Reverse(stuck.waits_ns), stuck.group));
+    first.arrange_by_cached_key(|hang| (std::cmp::Reverse(hang.waits_ns), hang.group));
     first
 }
 
 /// From calls without kernels.
-fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
+fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Hang> {
     let lists = group.members.iter();
     let lists: Vec<(usize, Vec<Call>)> = lists
         .map(|rank| (*rank, calls(job, *rank, group)))
         .collect();
-    // By number, or by order where as many ended on all ranks.
-    let mut calls = lists.iter().flat_map(|(_, calls)| calls);
-    let have_seq = calls.all(|(of, _)| of.seq.is_some());
-    let n_ended = |calls: &Vec<Call>| calls.iter().filter(|(_, is_open)| !is_open).count();
-    let mut counts = lists.iter().map(|(_, calls)| n_ended(calls));
-    let first = counts.next()?;
-    if !have_seq && !counts.all(|n| n == first) {
-        return None;
-    }
-    let key = |nth: usize, of: &Collective| match of.seq.filter(|_| have_seq) {
-        Some(seq) => seq,
-        None => nth as u64,
-    };
-    let open = lists.iter().flat_map(|(_, calls)| {
-        let open = calls
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, is_open))| *is_open);
-        open.map(|(nth, (of, _))| key(nth, of))
-    });
-    let stuck = open.min()?;
-    let mut calling: Vec<(usize, Call)> = Vec::new();
-    let mut absent = Vec::new();
-    for (rank, calls) in &lists {
-        let mut calls = calls.iter().enumerate();
-        match calls.find(|(nth, (of, _))| key(*nth, of) == stuck) {
-            Some((_, call)) => calling.push((*rank, *call)),
-            None => absent.push(*rank),
-        }
-    }
+    let (calling, absent) = first_open(&lists)?;
     // If it ended anywhere, all took part in it: the other kernels were not recorded.
     let ended = calling.iter().any(|(_, (_, is_open))| !is_open);
     if ended || absent.iter().any(|rank| is_unknown(job, *rank)) {
@@ -137,9 +108,7 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
     let calling: Vec<(usize, &Collective, String)> = calling.collect();
     let labels = calling.iter().map(|(.., label)| (label.as_str(), ()));
     let counts = grouped(labels, |n: &mut usize, ()| *n += 1);
-    let most = counts
-        .into_iter()
-        .reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let most = counts.into_iter().first_max_by_key(|(_, n)| *n);
     let called = most?.0.to_owned();
     let others = calling.iter().filter(|(.., label)| *label != called);
     let others: Vec<(usize, String)> = others
@@ -153,10 +122,10 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
         waiting().max_by_key(|(rank, of, _)| (of.span.length(), std::cmp::Reverse(*rank)))?;
     // A recording may stop a little earlier on most ranks than on a few.
     let are_most = waiting().count() * 2 > group.members.len();
-    if !are_most && first.span.length() < LEAST_STUCK_NS {
+    if !are_most && first.span.length() < LEAST_HANG_NS {
         return None;
     }
-    Some(Stuck {
+    Some(Hang {
         group: at,
         kind: job.ranks.get(*rank)?.digest.kind(first),
         seq: first.seq,
@@ -171,8 +140,43 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
     })
 }
 
+/// The first collective of a group that has not ended on some rank: the ranks that call it, and those that do not.
+/// Collectives are told by their numbers, or by their order where as many ended on all ranks; `None` if neither is
+/// possible, or if all ended.
+fn first_open<'a>(
+    lists: &[(usize, Vec<Call<'a>>)],
+) -> Option<(Vec<(usize, Call<'a>)>, Vec<usize>)> {
+    let mut calls = lists.iter().flat_map(|(_, calls)| calls);
+    let have_seq = calls.all(|(of, _)| of.seq.is_some());
+    let n_ended = |calls: &[Call]| calls.iter().filter(|(_, is_open)| !is_open).count();
+    let mut counts = lists.iter().map(|(_, calls)| n_ended(calls));
+    let first = counts.next()?;
+    if !have_seq && !counts.all(|n| n == first) {
+        return None;
+    }
+    let key = |nth: usize, of: &Collective| match of.seq.filter(|_| have_seq) {
+        Some(seq) => seq,
+        None => nth as u64,
+    };
+    let open = lists.iter().flat_map(|(_, calls)| {
+        let calls = calls.iter().enumerate();
+        let open = calls.filter(|(_, (_, is_open))| *is_open);
+        open.map(|(nth, (of, _))| key(nth, of))
+    });
+    let first_open = open.min()?;
+    let (mut calling, mut absent) = (Vec::new(), Vec::new());
+    for (rank, calls) in lists {
+        let mut calls = calls.iter().enumerate();
+        match calls.find(|(nth, (of, _))| key(*nth, of) == first_open) {
+            Some((_, call)) => calling.push((*rank, *call)),
+            None => absent.push(*rank),
+        }
+    }
+    Some((calling, absent))
+}
+
 /// From kernels that run very long and that a rank lacks.
-fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
+fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Hang> {
     let of_group = || {
         let of = job.collectives.iter();
         of.filter(|of| of.group == Some(at) && of.pair.is_none())
@@ -199,12 +203,12 @@ fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
     let is_stuck = !absent.is_empty()
         && !absent.iter().any(called)
         && absent.iter().all(|rank| !is_unknown(job, *rank))
-        && waits_ns >= LEAST_STUCK_NS.max(longest_ns.saturating_mul(LEAST_TIMES));
+        && waits_ns >= LEAST_HANG_NS.max(longest_ns.saturating_mul(LEAST_TIMES));
     if !is_stuck {
         return None;
     }
     let (rank, own) = last.rows(&job.ranks).next()?;
-    Some(Stuck {
+    Some(Hang {
         group: at,
         kind: last.kind,
         called: label(&rank.digest, own),

@@ -115,10 +115,10 @@ impl Estimator<'_> {
             WhatIf::EvenCopies(rank) => self.even(plan, rank, |own| own.copies_ns),
             WhatIf::EvenIdle(rank) => self.even(plan, rank, |own| own.idle_ns()),
             WhatIf::HostKeepsUp(host) => self.host_keeps_up(plan, host),
-            WhatIf::Path(path) => self.quicken_path(plan, path),
+            WhatIf::Path(path) => self.speed_up_path(plan, path),
             WhatIf::Paths => {
                 for path in 0..self.network.slow_paths.len() {
-                    self.quicken_path(plan, path);
+                    self.speed_up_path(plan, path);
                 }
             }
             WhatIf::LinksAtHalf => {
@@ -129,12 +129,12 @@ impl Estimator<'_> {
                     let ratio = share.map_or(1.0, |share| FAR_BELOW_PERCENT / share);
                     link.collectives.iter().map(move |at| (*at, ratio))
                 });
-                self.quicken(plan, &gathered(ratios));
+                self.speed_up(plan, &gathered(ratios));
             }
             WhatIf::SlowSteps => {
                 let slow = self.network.slow_steps.iter();
                 let collectives = slow.flat_map(|of| of.collectives.iter().copied());
-                self.quicken(plan, &gathered(collectives));
+                self.speed_up(plan, &gathered(collectives));
             }
             WhatIf::BalancedExperts => self.balance(plan),
             WhatIf::EvenStages => self.even_stages(plan),
@@ -195,8 +195,8 @@ impl Estimator<'_> {
     }
 
     /// How much longer the work before each of the selected parts takes than the same work on other ranks. Kernels that
-    /// run during a collective end later, too, and so delay the next one: what the own time does not explain is that part
-    /// of its excess over the peers.
+    /// run during a collective end later, too, and so delay the next one: what the own time does not explain is that
+    /// part of its excess over the peers.
     fn slower(&self, which: impl Fn(&Part) -> bool) -> Vec<i64> {
         let mut by_ns = vec![0; self.flow.parts.len()];
         // For each rank and step, how much longer the kernels during its collectives take.
@@ -293,22 +293,27 @@ impl Estimator<'_> {
         let loads: Vec<Vec<(usize, f64)>> = (0..n_steps)
             .map(|step| loads(self.layout, self.same_work, step))
             .collect();
+        self.divide_work(plan, |part, step| {
+            let stage = self.layout.stage(part.rank)?;
+            let mut loads = loads.get(step)?.iter();
+            let (_, load) = loads.find(|(of, _)| *of == stage)?;
+            Some(*load).filter(|load| *load > 0.0)
+        });
+    }
+
+    /// Divides the work of parts by their load in a step relative to the mean, where that is known.
+    fn divide_work(&self, plan: &mut Plan, load: impl Fn(&Part, usize) -> Option<f64>) {
         for (part, own_ns) in self.flow.parts.iter().zip(&mut plan.own_ns) {
-            let load = || {
-                let step = self.flow.node_of(part)?.step?;
-                let stage = self.layout.stage(part.rank)?;
-                let mut loads = loads.get(step)?.iter();
-                let (_, load) = loads.find(|(of, _)| *of == stage)?;
-                Some(*load).filter(|load| *load > 0.0)
-            };
-            if let Some((own, load)) = part.own.zip(load()) {
+            let step = self.flow.node_of(part).and_then(|node| node.step);
+            let load = step.and_then(|step| load(part, step));
+            if let Some((own, load)) = part.own.zip(load) {
                 let change_ns = own.work_ns as f64 * (1.0 / load - 1.0);
                 *own_ns = own_ns.saturating_add(change_ns.round() as i64);
             }
         }
     }
 
-    fn quicken_path(&self, plan: &mut Plan, path: usize) {
+    fn speed_up_path(&self, plan: &mut Plan, path: usize) {
         let Some(path) = self.network.slow_paths.get(path) else {
             return;
         };
@@ -317,11 +322,11 @@ impl Estimator<'_> {
             .iter()
             .filter_map(|at| self.network.links.get(*at));
         let collectives = links.flat_map(|link| link.collectives.iter().copied());
-        self.quicken(plan, &gathered(collectives.map(|at| (at, path.ratio))));
+        self.speed_up(plan, &gathered(collectives.map(|at| (at, path.ratio))));
     }
 
     /// Divides the transfers of collectives of the job by their ratios.
-    fn quicken(&self, plan: &mut Plan, ratios: &Map<usize, f64>) {
+    fn speed_up(&self, plan: &mut Plan, ratios: &Map<usize, f64>) {
         for (node, transfer_ns) in self.flow.nodes.iter().zip(&mut plan.transfer_ns) {
             let ratio = node.matched.and_then(|at| ratios.get(&at).copied());
             if let Some(ratio) = ratio.filter(|ratio| *ratio > 1.0) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::MODULE;
+use super::frames::Frame;
 use crate::base::format::without_number;
 
 /// Folders of installed packages: their location is irrelevant to the call.
@@ -32,11 +33,7 @@ pub(crate) fn normal(recorded: &str) -> Cow<'_, str> {
 /// A Python frame, `PATH(LINE): FUNCTION`, without its line and machine-specific folders: those above installed
 /// packages, and all folders of an absolute path.
 fn without_line(name: &str) -> Option<String> {
-    let (place, function) = name.split_once("): ")?;
-    let (path, line) = place.rsplit_once('(')?;
-    if line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
+    let Frame { path, function, .. } = Frame::of(name)?;
     let package = INSTALLED
         .iter()
         .find_map(|folder| path.split_once(folder))

@@ -1,6 +1,7 @@
 //! CPU activity by the names of its spans: Python frames, built-in functions, operators, ranges, runtime calls and the
 //! profiler's own overhead.
 
+use super::words::contains_any;
 use crate::base::labels::labelled;
 use crate::names::cpu_calls::RuntimeCall;
 use crate::names::frames::Frame;
@@ -231,9 +232,7 @@ impl CpuActivity {
         match RuntimeCall::of_name(name) {
             RuntimeCall::Blocking => Some(Synchronization),
             RuntimeCall::Free | RuntimeCall::Allocation => Some(Allocation),
-            RuntimeCall::Startup if CAPTURING.iter().any(|part| name.contains(part)) => {
-                Some(GraphCapture)
-            }
+            RuntimeCall::Startup if contains_any(name, CAPTURING) => Some(GraphCapture),
             RuntimeCall::Startup => Some(KernelLoading),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! What the names of GEMM operators and kernels say: helper kernels, split-K, types.
 
 use super::tile::Split;
-use super::words::{Words, classify, holds};
+use super::words::{Words, classify, contains_any, holds};
 
 /// Kernels that copy operands into another layout.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {
@@ -17,9 +17,8 @@ pub(crate) fn is_layout_change(kernel: &str) -> bool {
 
 /// Kernels that sum the parts of a split-K GEMM.
 pub(crate) fn is_split_sum(kernel: &str) -> bool {
-    ["PostGSU", "splitKreduce", "splitk_reduce", "SplitKReduce"]
-        .iter()
-        .any(|part| kernel.contains(part))
+    const PARTS: &[&str] = &["PostGSU", "splitKreduce", "splitk_reduce", "SplitKReduce"];
+    contains_any(kernel, PARTS)
 }
 
 /// Kernels of a split-K GEMM.

@@ -1,5 +1,7 @@
 //! Operators that only allocate, and runtime calls that allocate memory from the driver.
 
+use super::words::contains_any;
+
 /// Operators that allocate on behalf of their caller.
 const ALLOCATING: &[&str] = &[
     "aten::empty",
@@ -36,7 +38,7 @@ impl DriverCall {
         if !is_runtime || name.contains("Host") || name.contains("Async") {
             return None;
         }
-        let is = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        let is = |words: &[&str]| contains_any(name, words);
         match () {
             () if is(&["Malloc", "MemAlloc", "MemCreate"]) => Some(DriverCall::Allocate),
             () if is(&["Free", "MemRelease"]) => Some(DriverCall::Free),

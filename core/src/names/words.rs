@@ -17,6 +17,11 @@ pub(crate) fn holds(name: &str, words: &[&str]) -> bool {
     words.iter().any(|word| name.holds(word))
 }
 
+/// Whether a text contains one of some parts, as they are written.
+pub(crate) fn contains_any(text: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| text.contains(part))
+}
+
 /// A lowercased name for many substring searches: `str::contains` has a setup cost for each.
 pub(super) struct Lowered {
     text: String,

@@ -81,6 +81,35 @@ impl<'a> Conv<'a> {
         })
     }
 
+    /// With a bias, if there is a tensor at this argument position.
+    fn with_bias(self, at: usize) -> Conv<'a> {
+        Conv {
+            has_bias: self.input.tensor(at).is_some(),
+            ..self
+        }
+    }
+
+    /// With the number of groups at this argument position.
+    fn in_groups(self, at: usize) -> Option<Conv<'a>> {
+        Some(Conv {
+            groups: self.input.number_or(at, 1.0)?,
+            ..self
+        })
+    }
+
+    /// Transposed, with the output padding at this argument position.
+    fn transposed(self, output_padding: usize) -> Option<Conv<'a>> {
+        Some(Conv {
+            output_padding: each(self.input, output_padding, 0, self.stride.len())?,
+            is_transposed: true,
+            ..self
+        })
+    }
+
+    fn modelled(&self) -> Option<Modelled> {
+        Some(bare(self.work()?))
+    }
+
     /// The shape of the result.
     fn out(&self) -> Option<Vec<i64>> {
         let channels = match self.is_transposed {
@@ -225,36 +254,24 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `conv2d(x, w, bias, stride, padding, dilation, groups)` when it launches its own kernel.
 pub(super) fn functional(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv {
-        groups: input.number_or(6, 1.0)?,
-        has_bias: input.tensor(2).is_some(),
-        ..Conv::new(input, 0, [3, 4, 5])?
-    };
-    Some(bare(conv.work()?))
+    let conv = Conv::new(input, 0, [3, 4, 5])?.in_groups(6)?;
+    conv.with_bias(2).modelled()
 }
 
 /// `conv_transpose2d(x, w, bias, stride, padding, output padding, groups, dilation)`.
 pub(super) fn functional_transpose(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, [3, 4, 7])?;
-    let conv = Conv {
-        output_padding: each(input, 5, 0, conv.stride.len())?,
-        is_transposed: true,
-        groups: input.number_or(6, 1.0)?,
-        has_bias: input.tensor(2).is_some(),
-        ..conv
-    };
-    Some(bare(conv.work()?))
+    let conv = Conv::new(input, 0, [3, 4, 7])?.transposed(5)?;
+    conv.in_groups(6)?.with_bias(2).modelled()
 }
 
 /// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, which `aten::convolution` calls, adding the bias
 /// itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
 pub(super) fn vendor(input: &OpInput, padding: usize) -> Option<Modelled> {
-    let conv = Conv {
-        groups: input.number_or(padding + 3, 1.0)?,
-        has_bias: padding == 3 && input.tensor(2).is_some(),
-        ..Conv::new(input, 0, [padding + 1, padding, padding + 2])?
-    };
-    Some(bare(conv.work()?))
+    let conv = Conv::new(input, 0, [padding + 1, padding, padding + 2])?.in_groups(padding + 3)?;
+    match padding {
+        3 => conv.with_bias(2).modelled(),
+        _ => conv.modelled(),
+    }
 }
 
 /// `ConvBias_(x, w, bias, stride, padding)` of apex: stride and padding are single numbers.
@@ -275,11 +292,8 @@ pub(super) fn conv_bias<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
 pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
     let adds = input.name.contains("add_relu");
     let (bias, stride) = if adds { (4, 5) } else { (2, 3) };
-    let conv = Conv {
-        groups: input.number_or(stride + 3, 1.0)?,
-        has_bias: input.tensor(bias).is_some(),
-        ..Conv::new(input, 0, [stride, stride + 1, stride + 2])?
-    };
+    let conv = Conv::new(input, 0, [stride, stride + 1, stride + 2])?;
+    let conv = conv.in_groups(stride + 3)?.with_bias(bias);
     let work = conv.work()?;
     let n_out = product(&conv.out()?);
     let added = if adds { 1.0 } else { 0.0 };
@@ -297,34 +311,22 @@ pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
 pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
     let padding = if input.name.contains("miopen") { 3 } else { 2 };
     let conv = Conv::new(input, 0, [padding + 2, padding, padding + 3])?;
-    let conv = Conv {
-        output_padding: each(input, padding + 1, 0, conv.stride.len())?,
-        is_transposed: true,
-        groups: input.number_or(padding + 4, 1.0)?,
-        has_bias: padding == 3 && input.tensor(2).is_some(),
-        ..conv
-    };
-    Some(bare(conv.work()?))
+    let conv = conv.transposed(padding + 1)?.in_groups(padding + 4)?;
+    match padding {
+        3 => conv.with_bias(2).modelled(),
+        _ => conv.modelled(),
+    }
 }
 
 /// `_conv_depthwise2d(x, w, kernel, bias, stride, padding, dilation)`: each channel has separate filters.
 /// `slow_conv_dilated2d` and `_slow_conv2d_forward` have the same arguments, with filters over all channels.
 pub(super) fn kernel_size_first(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv {
-        has_bias: input.tensor(3).is_some(),
-        ..Conv::new(input, 0, [4, 5, 6])?
-    };
-    Some(bare(conv.work()?))
+    let conv = Conv::new(input, 0, [4, 5, 6])?;
+    conv.with_bias(3).modelled()
 }
 
 /// `slow_conv_transpose2d(x, w, kernel, bias, stride, padding, output padding, dilation)`.
 pub(super) fn kernel_size_first_transpose(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, [4, 5, 7])?;
-    let conv = Conv {
-        output_padding: each(input, 6, 0, conv.stride.len())?,
-        is_transposed: true,
-        has_bias: input.tensor(3).is_some(),
-        ..conv
-    };
-    Some(bare(conv.work()?))
+    let conv = Conv::new(input, 0, [4, 5, 7])?.transposed(6)?;
+    conv.with_bias(3).modelled()
 }

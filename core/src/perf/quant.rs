@@ -107,36 +107,30 @@ pub(super) fn bnb_quantize(input: &OpInput) -> Option<Modelled> {
 pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
     let n = product(&input.integers(4)?);
     let size = dtype::bytes_of_code(input.value(5))?;
-    let operands = input.tensor_bytes();
-    Some(bare(Work {
-        flops: n,
-        bytes: operands.map(|bytes| bytes + n * size),
+    Some(dequantized(input, n, n * size))
+}
+
+/// Dequantization, which reads all tensors and writes so many bytes.
+fn dequantized(input: &OpInput, flops: f64, written: f64) -> Modelled {
+    bare(Work {
+        flops,
+        bytes: input.tensor_bytes().map(|bytes| bytes + written),
         compute: None,
-    }))
+    })
 }
 
 /// `dequantize_blockwise(bytes, scales, code, block, type[4])` of bitsandbytes: a look-up and a multiplication per byte.
 pub(super) fn bnb_dequantize_blockwise(input: &OpInput) -> Option<Modelled> {
     let n = input.tensor(0)?.n();
     let size = dtype::bytes_of_code(input.value(4))?;
-    let operands = input.tensor_bytes();
-    Some(bare(Work {
-        flops: n,
-        bytes: operands.map(|bytes| bytes + n * size),
-        compute: None,
-    }))
+    Some(dequantized(input, n, n * size))
 }
 
 /// `int8_mm_dequant(sums, row scales, column scales, …)` of bitsandbytes: two multiplications for each 32-bit sum; the
 /// result has two bytes.
 pub(super) fn bnb_dequantize_sums(input: &OpInput) -> Option<Modelled> {
     let n = input.tensor(0)?.n();
-    let operands = input.tensor_bytes();
-    Some(bare(Work {
-        flops: 2.0 * n,
-        bytes: operands.map(|bytes| bytes + 2.0 * n),
-        compute: None,
-    }))
+    Some(dequantized(input, 2.0 * n, 2.0 * n))
 }
 
 /// `awq_dequantize(packed, scales, zeros, …)`: packed into K × N/8 integers; the result has the scales' type.

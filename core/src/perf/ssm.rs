@@ -20,8 +20,8 @@ pub(super) fn causal_conv1d(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `MambaSplitConv1dScanCombinedFn(zxbcdt, w, …, chunk[6], …, head size[15], groups[16])` with zxbcdt of B × T ×
-/// (2·H·P + 2·G·N + H): a short convolution, then in chunks of C the GEMMs of the state-space dual form: C·Bᵀ for each group,
-/// its product with x, and the states of N × P.
+/// (2·H·P + 2·G·N + H): a short convolution, then in chunks of C the GEMMs of the state-space dual form: C·Bᵀ for each
+/// group, its product with x, and the states of N × P.
 pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
     let [b, t, width] = input.sized(0)?;
     let [channels, taps] = input.sized(1)?;

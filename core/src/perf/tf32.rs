@@ -1,11 +1,11 @@
 //! FP32 GEMMs that the matrix units compute in TF32, which AMD calls XF32.
 
+use crate::names::words::holds;
+
 /// Whether the name of a kernel shows it: by the word, by a 16×8×8 instruction on real or complex FP32 operands
 /// (NVIDIA), or by the mode after Tensile's types (AMD).
 pub(crate) fn is_tf32_kernel(name: &str) -> bool {
-    const WORDS: [&str; 5] = ["tf32", "xf32", "s1688", "c1688", "_s_mx_"];
-    let name = name.to_ascii_lowercase();
-    WORDS.iter().any(|word| name.contains(word))
+    holds(name, &["tf32", "xf32", "s1688", "c1688", "_s_mx_"])
 }
 
 #[cfg(test)]

@@ -19,12 +19,12 @@ pub(crate) struct Reached {
 
 /// The two fastest operations per size class; classes are half an octave wide.
 #[derive(Debug, Default)]
-pub(crate) struct Demonstrated(Map<i32, [Option<Reached>; 2]>);
+pub(crate) struct FastestBySize(Map<i32, [Option<Reached>; 2]>);
 
-impl Demonstrated {
-    pub(crate) fn of(profile: &Profile) -> Arc<Demonstrated> {
+impl FastestBySize {
+    pub(crate) fn of(profile: &Profile) -> Arc<FastestBySize> {
         profile.once(|| {
-            let mut all = Demonstrated::default();
+            let mut all = FastestBySize::default();
             for (at, operation) in profile.operations().iter().enumerate() {
                 let work = operation.modelled.as_ref().map(|modelled| modelled.work);
                 let work = work.filter(|work| {
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     /// Operations with these bytes and bytes per second, numbered from 0.
-    fn demonstrated(speeds: &[(f64, f64)]) -> Demonstrated {
-        let mut all = Demonstrated::default();
+    fn demonstrated(speeds: &[(f64, f64)]) -> FastestBySize {
+        let mut all = FastestBySize::default();
         for (operation, (bytes, bytes_per_s)) in speeds.iter().copied().enumerate() {
             all.add(
                 bytes,

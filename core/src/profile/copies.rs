@@ -4,13 +4,13 @@ mod origin;
 mod summary;
 
 use crate::base::labels::labelled;
-use crate::names::words::{Words, classify, letters};
+use crate::names::words::{Words, classify, contains_any, letters};
 use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
 use crate::trace::event_args as args;
 
-pub(crate) use origin::{CopyOrigin, OfDdp};
-pub(crate) use summary::{Copies, CopySummary, OfOne, copies};
+pub(crate) use origin::{CopyOrigin, DdpCopy};
+pub(crate) use summary::{Copies, CopySummary, OnOneGpu, copies};
 
 labelled! {
     /// Direction of a copy, with its short name in files.
@@ -117,10 +117,9 @@ labelled! {
 impl HostMemory {
     /// Some profilers put it into the name.
     pub(crate) fn of_name(name: &str) -> Option<HostMemory> {
-        let is = |words: [&str; 3]| words.iter().any(|word| name.contains(word));
-        if is(["Pageable", "Memcpy M2D", "Memcpy D2M"]) {
+        if contains_any(name, &["Pageable", "Memcpy M2D", "Memcpy D2M"]) {
             Some(HostMemory::Pageable)
-        } else if is(["Pinned", "Memcpy H2D", "Memcpy D2H"]) {
+        } else if contains_any(name, &["Pinned", "Memcpy H2D", "Memcpy D2H"]) {
             Some(HostMemory::Pinned)
         } else {
             None

@@ -68,7 +68,7 @@ pub fn cpu_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<Ho
         around.push((end, row, span));
     }
     ops.retain(|op| op.n_calls > 0);
-    ops.arrange_by_key(|op| std::cmp::Reverse(op.self_ns));
+    ops.arrange_by_largest(|op| op.self_ns);
     ops
 }
 

@@ -227,7 +227,7 @@ impl GemmKernels {
 fn workgroups(profile: &Profile, operation: &Operation) -> Option<u64> {
     let trace = &profile.trace;
     let name = |event| trace.name(event);
-    let work = operation.work().filter_map(|id| profile.gpu.get(id));
+    let work = operation.activity(profile);
     let of_tensile = work.filter(|work| is_of_tensile(trace.strings.get(work.name)));
     let longest = of_tensile.max_by_key(|work| (work.span.length(), work.event))?;
     let (grid, block) = launch_size(trace, longest.event)?;

@@ -168,6 +168,14 @@ impl GpuTable {
         self.rows.get(id.index())
     }
 
+    /// Some pieces of work, without those of another table.
+    pub(crate) fn each<'a>(
+        &'a self,
+        ids: impl IntoIterator<Item = &'a GpuId>,
+    ) -> impl Iterator<Item = &'a GpuWork> {
+        ids.into_iter().filter_map(|id| self.get(*id))
+    }
+
     /// All work, in file order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (GpuId, &GpuWork)> {
         self.rows

@@ -195,7 +195,7 @@ impl Launches {
         let mut called: Vec<Option<EventId>> = vec![None; table.rows.len()];
         let is_counted = ranks.is_none() && table.key == LinkKey::Correlation;
         for &call in calls {
-            let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
+            let Some(row) = table.row_of(trace, call) else {
                 continue;
             };
             match called.get_mut(row) {
@@ -281,8 +281,7 @@ impl Launches {
         let callers = Callers::new(trace, calls, &table);
         let (mut found, mut ambiguous) = (Vec::new(), Vec::new());
         for work in unlinked {
-            let link = event_of(work).and_then(|event| table.key.read(trace, event));
-            let Some(row) = link.and_then(|id| table.row(id)) else {
+            let Some(row) = event_of(work).and_then(|event| table.row_of(trace, event)) else {
                 continue;
             };
             let process = ranks.and_then(|ranks| ranks.process_of(work));

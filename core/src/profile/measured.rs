@@ -112,6 +112,12 @@ impl MeasuredOperations {
         let known = self.0.get(at)?;
         Some(known.get_or_init(|| Measured::of(profile, operation)))
     }
+
+    /// The helper kernels of the operation at a position.
+    pub(crate) fn helpers(&self, profile: &Profile, at: usize) -> &[Helper] {
+        self.get(profile, at)
+            .map_or(&[], |measured| &measured.helpers)
+    }
 }
 
 impl Measured {
@@ -165,8 +171,8 @@ struct Ran {
 }
 
 impl<'a> Kernels<'a> {
-    fn of(profile: &'a Profile, operation: &Operation) -> Kernels<'a> {
-        let work = || operation.work().filter_map(|id| profile.gpu.get(id));
+    fn of(profile: &'a Profile, operation: &'a Operation) -> Kernels<'a> {
+        let work = || operation.activity(profile);
         let mut by_name: Map<StringId, Ran> = Map::default();
         for work in work() {
             let name = work.name;

@@ -331,7 +331,7 @@ impl Profile {
     }
 
     /// Why the given model configuration could not be used, in a sentence; `None` if it is used or none was given.
-    pub fn unfit_config(&self) -> Option<&str> {
+    pub fn config_mismatch(&self) -> Option<&str> {
         let why = self.model_of_replays()?.as_ref().err()?;
         Some(why)
     }

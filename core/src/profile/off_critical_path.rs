@@ -8,8 +8,8 @@
 //!
 //! If `a` were shorter, `b` would not start earlier: shortening it saves time only once kernels are launched early
 //! enough. The same applies to everything that runs after the last such gap, or after the CPU last waited for the GPU:
-//! a thread that waits continues earlier when kernels end earlier. A thread also waits in a call that lasts as long as its
-//! kernel.
+//! a thread that waits continues earlier when kernels end earlier. A thread also waits in a call that lasts as long as
+//! its kernel.
 
 use std::cell::OnceCell;
 
@@ -33,7 +33,7 @@ pub(crate) fn off_critical_path_ns(profile: &Profile, gaps: &[Gap]) -> Vec<i64> 
     let operations = profile.operations().iter();
     operations
         .map(|operation| {
-            let work = operation.work().filter_map(|id| profile.gpu.get(id));
+            let work = operation.activity(profile);
             let off_path = work.filter(|work| is_off_critical_path(work.span.start_ns));
             sum(off_path.map(|work| work.span.length()))
         })
@@ -96,7 +96,7 @@ fn waits_for_kernel(profile: &Profile, call: &PerfRow) -> Option<(i64, i64)> {
     /// A call may take as long as a shorter kernel by chance.
     const LEAST_NS: i64 = 100_000;
     let events = &profile.trace.events;
-    let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+    let work = profile.gpu.each(&call.work);
     let last = work.max_by_key(|work| (work.span.end_ns, work.event))?;
     let (from_ns, until_ns) = (events.end_ns(last.launched_by?), events.end_ns(call.event));
     let is_most = last.span.length().saturating_mul(2) >= until_ns.saturating_sub(from_ns);

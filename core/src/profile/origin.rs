@@ -4,6 +4,7 @@ use crate::base::format::{self, without_number};
 use crate::names::MODULE;
 use crate::names::frames::{file_of, is_framework};
 use crate::names::modules::ModuleRole;
+use crate::names::words::contains_any;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::tree::{CallTree, NodeId};
@@ -99,7 +100,7 @@ pub(crate) fn is_within(
 pub(crate) fn is_in_linear_loss(profile: &Profile, call: EventId) -> bool {
     const NAMES: &[&str] = &["LinearCrossEntropy", "linear_cross_entropy"];
     is_within(profile, profile.full_tree(), call, |_, name| {
-        NAMES.iter().any(|known| name.contains(known))
+        contains_any(name, NAMES)
     })
 }
 

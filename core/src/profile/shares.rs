@@ -173,7 +173,7 @@ fn whole(shares: &[i128], whole_ns: i128) -> Vec<i64> {
     let mut rounded: Vec<i128> = shares.iter().map(|share| share >> FRACTION_BITS).collect();
     let mut missing = whole_ns - rounded.iter().sum::<i128>();
     let mut by_rest: Vec<usize> = (0..shares.len()).filter(|at| shares[*at] > 0).collect();
-    by_rest.arrange_by_key(|at| std::cmp::Reverse(shares[*at] & ((1 << FRACTION_BITS) - 1)));
+    by_rest.arrange_by_largest(|at| shares[*at] & ((1 << FRACTION_BITS) - 1));
     while missing > 0 && !by_rest.is_empty() {
         for at in &by_rest {
             if missing == 0 {

@@ -75,7 +75,7 @@ impl SlowCalls {
 /// The calls of an operation in GPU order, with the start of each.
 pub(crate) fn by_start<'a>(profile: &Profile, operation: &'a Operation) -> Vec<(i64, &'a PerfRow)> {
     let calls = operation.calls.iter().filter_map(|call| {
-        let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let work = profile.gpu.each(&call.work);
         let start_ns = work.map(|work| work.span.start_ns).min()?;
         Some((start_ns, call))
     });
@@ -109,7 +109,7 @@ impl Communication {
 
     /// Whether a call runs concurrently with communication for more than a quarter of its time.
     pub(crate) fn overlaps(&self, profile: &Profile, call: &PerfRow) -> bool {
-        let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let work = profile.gpu.each(&call.work);
         let concurrent_ns = work.map(|work| {
             let Running { gpu, span, .. } = work.running(&profile.trace);
             let of_gpu = self.0.iter().find(|(known, _)| *known == gpu);

@@ -196,7 +196,7 @@ fn trials(profile: &Profile, node: NodeId, times_ns: &[i64]) -> Option<Vec<GpuId
         later.min()
     });
     let ends: Set<i64> = ends.collect();
-    let kernels = trials.iter().filter_map(|id| profile.gpu.get(*id));
+    let kernels = profile.gpu.each(&trials);
     let kernels: Set<StringId> = kernels.map(|work| work.name).collect();
     (ends.len() >= LEAST_TRIALS && kernels.len() > 1).then_some(trials)
 }

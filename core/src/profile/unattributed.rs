@@ -103,7 +103,7 @@ impl Unattributed {
             .into_iter()
             .filter(|(_, tally)| tally.count > 0)
             .collect();
-        found.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
+        found.arrange_by_largest(|(_, tally)| tally.ns);
         found
     }
 
@@ -136,7 +136,7 @@ impl Unattributed {
             }
             names[at].all.add(work.span.length());
         }
-        names.arrange_by_key(|one| std::cmp::Reverse(one.all.ns));
+        names.arrange_by_largest(|one| one.all.ns);
         names
     }
 }

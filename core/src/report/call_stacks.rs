@@ -4,6 +4,8 @@
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{kernel_details, python};
+use crate::names::frames::Frame;
+use crate::names::words::contains_any;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
@@ -117,49 +119,28 @@ fn entry_point(profile: &Profile, node: NodeId, work: &[GpuId]) -> Option<String
     let local_name = op.rsplit("::").next().unwrap_or(op).to_lowercase();
     let inside = work.first().map(|work| between(profile, node, *work));
     let inward = inside.iter().flatten().map(|node| name(profile, *node));
-    let of_its_name = inward.filter_map(Frame::parse).find(|frame| {
-        frame.file.ends_with(".py")
-            && !local_name.is_empty()
-            && frame.function.to_lowercase().contains(&local_name)
+    let of_its_name = inward.filter_map(python_frame).find(|(_, frame)| {
+        !local_name.is_empty() && frame.function.to_lowercase().contains(&local_name)
     });
-    let around = profile.full_tree().ancestors(node);
     let outward = || {
-        around
-            .map(|node| name(profile, node))
-            .filter_map(Frame::parse)
-            .find(|frame| frame.file.ends_with(".py") && !frame.is_wrapper())
+        let around = profile.full_tree().ancestors(node);
+        let mut around = around.filter_map(|node| python_frame(name(profile, node)));
+        around.find(|(name, frame)| !is_wrapper(name, *frame))
     };
-    let frame = of_its_name.or_else(outward)?;
-    Some(without_numbers(frame.text))
+    let (name, _) = of_its_name.or_else(outward)?;
+    Some(without_numbers(name))
 }
 
-/// A Python frame: `model.py(12): forward`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Frame<'a> {
-    text: &'a str,
-    file: &'a str,
-    function: &'a str,
+/// The frame that a call's name is, if it is in a Python file.
+fn python_frame(name: &str) -> Option<(&str, Frame<'_>)> {
+    let frame = Frame::of(name).filter(|frame| frame.path.ends_with(".py"))?;
+    Some((name, frame))
 }
 
-impl<'a> Frame<'a> {
-    fn parse(text: &'a str) -> Option<Frame<'a>> {
-        let (place, function) = text.split_once("): ")?;
-        let (file, line) = place.rsplit_once('(')?;
-        let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
-        is_line.then_some(Frame {
-            text,
-            file,
-            function,
-        })
-    }
-
-    fn is_wrapper(&self) -> bool {
-        WRAPPER_STARTS
-            .iter()
-            .any(|start| self.text.starts_with(start))
-            || WRAPPER_FILES.iter().any(|file| self.file.contains(file))
-            || WRAPPER_FUNCTIONS.contains(&self.function)
-    }
+fn is_wrapper(name: &str, frame: Frame) -> bool {
+    WRAPPER_STARTS.iter().any(|start| name.starts_with(start))
+        || contains_any(frame.path, WRAPPER_FILES)
+        || WRAPPER_FUNCTIONS.contains(&frame.function)
 }
 
 /// A list in Python syntax: the frames common to all kernels, then one list for each distinct rest.
@@ -194,9 +175,7 @@ fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
 fn is_location(profile: &Profile, node: NodeId) -> bool {
     let text = name(profile, node);
     profile.full_tree().category(&profile.trace, node) == Category::CpuOp
-        || ["nn.Module", "::", "/"]
-            .iter()
-            .any(|part| text.contains(part))
+        || contains_any(text, &["nn.Module", "::", "/"])
 }
 
 fn fold(ways: Vec<Vec<String>>, prefix: Vec<String>) -> String {
@@ -312,15 +291,6 @@ mod tests {
             ("é_3_", "é_"),
         ] {
             assert_eq!(without_numbers(name), expected);
-        }
-    }
-
-    #[test]
-    fn frames_are_distinguished_from_other_names() {
-        let frame = Frame::parse("a(b).py(12): f(x): y").unwrap();
-        assert_eq!((frame.file, frame.function), ("a(b).py", "f(x): y"));
-        for other in ["aten::mm", "nn.Module: Linear_0", "x(y): z", "f(): g"] {
-            assert_eq!(Frame::parse(other), None, "{other}");
         }
     }
 }

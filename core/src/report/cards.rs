@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Report;
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::{percent_of, percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::findings::compute::{
     at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns,
@@ -261,7 +261,7 @@ fn not_near_roofline(report: &Report, all_ns: i64) -> [(f64, String); 4] {
     let percent = |is_it: &dyn Fn(&Row) -> bool| {
         let rows = computing(report).flat_map(|outcome| &outcome.rows);
         let ns = sum(rows.filter(|row| is_it(row)).map(|row| row.time_ns));
-        percent_of(ns, all_ns).unwrap_or(0.0)
+        percent_or_zero(ns, all_ns)
     };
     let low = report.options.thresholds.gate_efficiency_percent;
     let is_low =
@@ -344,7 +344,7 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
         (short_name(&input, operation), row)
     });
     let mut named = grouped(named, |rows: &mut Vec<&Row>, row| rows.push(row));
-    named.arrange_by_key(|(_, rows)| std::cmp::Reverse(sum(rows.iter().map(|row| row.time_ns))));
+    named.arrange_by_largest(|(_, rows)| sum(rows.iter().map(|row| row.time_ns)));
     let sentences = named.into_iter().take(NAMED).filter_map(|(name, rows)| {
         let first = rows.first()?;
         let sizes = match (rows.len(), shapes(&input, input.operation(first.operation))) {

@@ -139,7 +139,7 @@ fn sort(groups: &mut [Group]) {
 /// Calls by name and parameters, in order of first appearance.
 fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass) -> Vec<Group> {
     type Known = (StringId, Option<OpArgsId>, Vec<StringId>, Pass);
-    let (trace, tree) = (&profile.trace, &profile.tree);
+    let trace = &profile.trace;
     let mut known: HashMap<Known, Option<usize>, FxBuildHasher> = HashMap::default();
     let mut rows: HashMap<(StringId, String), usize, FxBuildHasher> = HashMap::default();
     let mut distinct: Vec<Modelled> = Vec::new();
@@ -153,15 +153,9 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
         let Some(formula) = formula(model, pass) else {
             continue;
         };
-        let mut work = match formula {
-            Pass::Forward => tree.gpu_work(node).to_vec(),
-            Pass::Backward => match backward_work(profile, &all.autograd, node) {
-                Some(work) => work,
-                None => continue,
-            },
+        let Some(work) = work_in_order(profile, all, node, formula) else {
+            continue;
         };
-        let start = |id: &GpuId| profile.gpu.get(*id).map(|work| (work.span.start_ns, *id));
-        work.arrange_by_key(start);
         let kernel = |id: &GpuId| profile.gpu.get(*id).map(|work| work.name);
         let key = (
             trace.events.name(call),
@@ -209,6 +203,21 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
         groups[row].work.push(work);
     }
     groups
+}
+
+/// What a call runs in a pass, by start; `None` if it is unknown.
+fn work_in_order(
+    profile: &Profile,
+    all: &ModelledCalls,
+    node: NodeId,
+    pass: Pass,
+) -> Option<Vec<GpuId>> {
+    let mut work = match pass {
+        Pass::Forward => profile.tree.gpu_work(node).to_vec(),
+        Pass::Backward => backward_work(profile, &all.autograd, node)?,
+    };
+    work.arrange_by_key(|id| profile.gpu.get(*id).map(|work| (work.span.start_ns, *id)));
+    Some(work)
 }
 
 /// The formula for the calls of an operator in the sheet of a pass; `None` leaves them out.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Report;
 use crate::assess::waterfall::{Cause, Fact, Waterfall, step_lines};
 use crate::base::format;
-use crate::base::interval::percent_of;
+use crate::base::interval::percent_or_zero;
 use crate::profile::Profile;
 
 /// The gap between the roofline time of an operation and its measured time.
@@ -42,7 +42,7 @@ impl GapChart {
         let waterfall = Waterfall::of(&report.analysis_input(profile), at)?;
         let mut end_ns = 0;
         let mut part = |label: &str, key: &str, ns: i64, factor: String, why: String| {
-            let percent = |ns| percent_of(ns, waterfall.measured_ns).unwrap_or(0.0);
+            let percent = |ns| percent_or_zero(ns, waterfall.measured_ns);
             let start_ns = end_ns;
             end_ns += ns;
             GapPart {

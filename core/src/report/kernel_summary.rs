@@ -55,7 +55,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let has_cpu_ops = profile.has_cpu_ops();
     let mut groups = group(input);
-    groups.arrange_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
+    groups.arrange_by_largest(|(_, durations)| durations.sum_ns);
     let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
     let total_ns = input.sheet_timelines().total_ns();
     groups
@@ -133,7 +133,7 @@ pub(super) fn totals(input: &SheetInput) -> Vec<KernelTotal> {
         label: of.label.unwrap_or([const { Cell::Empty }; 3]),
     });
     let mut totals: Vec<KernelTotal> = totals.collect();
-    totals.arrange_by_key(|total| std::cmp::Reverse(total.sum_ns));
+    totals.arrange_by_largest(|total| total.sum_ns);
     totals
 }
 

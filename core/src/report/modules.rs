@@ -85,7 +85,7 @@ pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
         rows.push(outside);
     }
     // Stable sort: ties keep order of appearance.
-    rows.arrange_by_key(|time| std::cmp::Reverse(time.direct_ns));
+    rows.arrange_by_largest(|time| time.direct_ns);
     rows
 }
 

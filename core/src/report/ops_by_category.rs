@@ -33,7 +33,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         group.1 = group.1.saturating_add(op.direct_ns);
         group.2 = group.2.or(Some(op.event));
     });
-    groups.arrange_by_key(|(_, (_, direct_ns, _))| std::cmp::Reverse(*direct_ns));
+    groups.arrange_by_largest(|(_, (_, direct_ns, _))| *direct_ns);
     let mut shares = Shares::of(profile.ops.direct_ns());
     let rows = groups.into_iter();
     let rows = rows.map(

@@ -54,7 +54,7 @@ pub(super) fn groups(profile: &Profile) -> Vec<(Key<'_>, Group<'_>)> {
         group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
         group.subtree_ns = group.subtree_ns.saturating_add(op.subtree_ns);
     });
-    groups.arrange_by_key(|(_, group)| std::cmp::Reverse(group.direct_ns));
+    groups.arrange_by_largest(|(_, group)| group.direct_ns);
     groups
 }
 

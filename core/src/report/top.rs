@@ -77,7 +77,7 @@ pub(crate) fn longest(profile: &Profile) -> Vec<Bottleneck> {
         rows[at].ns = rows[at].ns.saturating_add(profile.gpu.busy_ns(&work));
     }
     // Stable sort: ties keep order of appearance.
-    rows.arrange_by_key(|row| std::cmp::Reverse(row.ns));
+    rows.arrange_by_largest(|row| row.ns);
     rows
 }
 

@@ -58,7 +58,7 @@ pub(super) fn rows(profile: &Profile, digest: &Digest) -> Vec<Vec<Value>> {
             (total_ns, row)
         })
         .collect();
-    rows.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    rows.arrange_by_largest(|(ns, _)| *ns);
     rows.into_iter().map(|(_, row)| row).collect()
 }
 

@@ -81,13 +81,13 @@ pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
         .into_iter()
         .filter_map(|(_, threads)| row(threads))
         .collect();
-    rows.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    rows.arrange_by_largest(|(ns, _)| *ns);
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Combines an operation's threads: the longest thread gives its details, all give times.
 fn row(mut threads: Vec<One>) -> Option<(i64, Vec<Value>)> {
-    threads.arrange_by_key(|one| std::cmp::Reverse(sum(one.kernel_ns.iter().copied())));
+    threads.arrange_by_largest(|one| sum(one.kernel_ns.iter().copied()));
     let times = threads.iter().flat_map(|one| one.kernel_ns.iter().copied());
     let times: Vec<i64> = times.collect();
     let kernel_ns = sum(times.iter().copied());

@@ -1,6 +1,7 @@
 //! The rows of warnings.
 
 use super::Value;
+use crate::base::format::snake_case;
 use crate::import::warning::Severity;
 use crate::profile::Profile;
 
@@ -22,16 +23,4 @@ fn severity(of: Severity) -> &'static str {
         Severity::Repaired => "repaired",
         Severity::DataLoss => "data_loss",
     }
-}
-
-/// Turns `CutGzip` into `cut_gzip`.
-fn snake_case(name: &str) -> String {
-    let mut out = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && !out.is_empty() {
-            out.push('_');
-        }
-        out.push(letter.to_ascii_lowercase());
-    }
-    out
 }

@@ -163,18 +163,26 @@ impl EventTable {
         for (id, uid) in events {
             picked.push(NewEvent {
                 uid,
-                category: self.category(id),
-                name: self.name(id),
-                track: self.track(id),
-                ts_ns: self.ts_ns(id),
-                dur_ns: self.dur_ns(id),
-                external_id: self.external_id(id),
-                correlation: self.correlation(id),
-                op_args: self.op_args(id),
-                extra_args: self.extra_args(id),
+                ..self.get(id)
             });
         }
         picked
+    }
+
+    /// All of an event, to add it to another table.
+    pub(crate) fn get(&self, id: EventId) -> NewEvent {
+        NewEvent {
+            uid: self.uid(id),
+            category: self.category(id),
+            name: self.name(id),
+            track: self.track(id),
+            ts_ns: self.ts_ns(id),
+            dur_ns: self.dur_ns(id),
+            external_id: self.external_id(id),
+            correlation: self.correlation(id),
+            op_args: self.op_args(id),
+            extra_args: self.extra_args(id),
+        }
     }
 
     /// Number of events.

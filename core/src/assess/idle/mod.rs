@@ -248,10 +248,7 @@ impl Idle {
             }
             if let (IdleCause::Synchronization, Some(call)) = (cause, gap.waited_in) {
                 let tree = &profile.tree;
-                let operator = tree
-                    .node_of(call)
-                    .and_then(|node| tree.op_above(trace, node))
-                    .and_then(|op| tree.event(op));
+                let operator = tree.op_above_event(trace, call);
                 self.waits.add((name(call), operator.map(name)), ns);
             }
         }
@@ -352,7 +349,7 @@ impl Idle {
     pub(crate) fn by_time(&self) -> Vec<(IdleCause, &GapsOfCause)> {
         let causes = self.causes.iter().map(|(cause, gaps)| (*cause, gaps));
         let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();
-        causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
+        causes.arrange_by_largest(|(_, gaps)| gaps.all.ns);
         causes
     }
 }

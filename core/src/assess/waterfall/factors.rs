@@ -11,7 +11,7 @@ use crate::names::gemm::{is_by_columns, is_of_tensile};
 use crate::names::tile::{Split, Tile};
 use crate::names::words::holds;
 use crate::profile::attention_sizes::AttentionSizes;
-use crate::profile::bandwidth::Demonstrated;
+use crate::profile::bandwidth::FastestBySize;
 use crate::profile::convolution::ConvolutionShape;
 use crate::profile::gemm::GemmSizes;
 use crate::profile::measured::{MainKernel, Measured, Sizes};
@@ -362,7 +362,7 @@ fn small_size(
         .filter(|roofline| roofline.bound == Bound::Memory)?;
     let bytes = evaluation.work?.bytes?;
     let gpu_bandwidth = input.gpu()?.mem_bw_gbps * 1e9;
-    let all = Demonstrated::of(input.profile);
+    let all = FastestBySize::of(input.profile);
     let best = all.best(bytes, at)?;
     let own = bytes / (operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9);
     // Calls of the same operator with other shapes are as slow for the same reasons, unless they are clearly faster.

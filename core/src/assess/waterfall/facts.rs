@@ -6,7 +6,7 @@ use crate::hardware::roofline::Bound;
 use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
-use crate::names::words::holds;
+use crate::names::words::{contains_any, holds};
 use crate::names::{Family, LoopKind, OtherKind};
 use crate::perf::{Param, Tensor, element_bytes, is_tf32_kernel};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
@@ -308,24 +308,7 @@ fn of_kernel(
     measured: &Measured,
     kernel: &MainKernel,
 ) -> Vec<Fact> {
-    let mut found = Vec::new();
-    let gpu = input.gpu().and_then(|gpu| Generation::of_gpu(gpu.compute?));
-    let is_nvidia = input
-        .gpu()
-        .is_some_and(|gpu| gpu.vendor == Some(Vendor::Nvidia));
-    // Generations differ in their matrix instructions.
-    let uses_matrix_units = !kernel.is_on_vector_units;
-    if let Some((built_for, gpu)) = kernel
-        .generation
-        .zip(gpu)
-        .filter(|_| is_nvidia && uses_matrix_units)
-        && !built_for.suits(gpu)
-    {
-        found.push(Fact::OldGeneration {
-            kernel: built_for.label(),
-            gpu: gpu.label(),
-        });
-    }
+    let mut found = Vec::from_iter(old_generation(input, kernel));
     if kernel.is_fallback {
         found.push(Fact::Fallback);
     } else if kernel.is_on_vector_units {
@@ -341,52 +324,74 @@ fn of_kernel(
         }
         None => kernel.workgroups(),
     };
-    let is_few =
-        |workgroups: u64, units: u32| workgroups as f64 <= f64::from(units) * FEW_WORKGROUPS;
-    if let Some((workgroups, units)) = parts.zip(input.n_units())
-        && is_few(workgroups, units)
-    {
+    // Workgroups and compute units, if too few of the former are known.
+    let few = |workgroups: Option<u64>| {
+        workgroups
+            .zip(input.n_units())
+            .filter(|(workgroups, units)| *workgroups as f64 <= f64::from(*units) * FEW_WORKGROUPS)
+    };
+    if let Some((workgroups, units)) = few(parts) {
         found.push(Fact::FewWorkgroups { workgroups, units });
     }
     let blocks = blocks_of_queries(measured, name).filter(|_| parts.is_none());
-    if let Some((workgroups, units)) = blocks.zip(input.n_units())
-        && is_few(workgroups, units)
-    {
+    if let Some((workgroups, units)) = few(blocks) {
         found.push(Fact::FewBlocks { workgroups, units });
     }
-    if LoopKind::of(name) == LoopKind::Reduction {
-        found.push(Fact::RowLoop);
-    }
-    // A selection gathers what it found; its time is that of reading rows.
-    let is_selection = holds(name, &["gathertopk", "gatherkth", "gathermedian"]);
-    // Implicit GEMMs, and attention over paged caches, index their operands as well; they do not move rows.
-    let moves_rows = matches!(measured.sizes, Sizes::Other) && !is_selection;
-    if moves_rows && holds(name, &["gather", "index", "embedding", "scatter"]) {
-        let is_write = OtherKind::of(operation.short_name(input.profile), operation.family)
-            == OtherKind::Scatter;
-        found.push(match is_write {
-            true => Fact::Scatter,
-            false => Fact::Gather,
-        });
-    }
-    if matches!(measured.sizes, Sizes::Other) && holds(name, TRANSCENDENTAL) {
-        found.push(Fact::Transcendental);
-    }
+    found.extend(access_by_name(input, operation, measured, name));
     // The gradients of a convolution are separate kernels that only share their inputs.
     let is_one = !matches!(measured.sizes, Sizes::Convolution(_));
     if measured.n_main_kinds > 1 && is_one {
         found.push(Fact::SeveralKernels(measured.n_main_kinds));
     }
-    let is_scalar = ["elementwise_kernel", "unrolled_"]
-        .iter()
-        .any(|part| name.contains(part));
+    let is_scalar = contains_any(name, &["elementwise_kernel", "unrolled_"]);
     if is_scalar && !name.contains("vectorized_")
-        || name.contains("CatArrayBatchedCopy")
-            && !["_aligned", "_vectorized"]
-                .iter()
-                .any(|part| name.contains(part))
+        || name.contains("CatArrayBatchedCopy") && !contains_any(name, &["_aligned", "_vectorized"])
     {
         found.push(Fact::NotVectorized);
+    }
+    found
+}
+
+/// That a kernel was built for an older generation of NVIDIA's GPUs, which differ in their matrix instructions.
+fn old_generation(input: &Input, kernel: &MainKernel) -> Option<Fact> {
+    let gpu = input.gpu()?;
+    let is_nvidia = gpu.vendor == Some(Vendor::Nvidia);
+    let gpu = Generation::of_gpu(gpu.compute?)?;
+    let built_for = kernel
+        .generation
+        .filter(|_| is_nvidia && !kernel.is_on_vector_units)?;
+    (!built_for.suits(gpu)).then(|| Fact::OldGeneration {
+        kernel: built_for.label(),
+        gpu: gpu.label(),
+    })
+}
+
+/// What the name of a kernel says about how it reads and writes, and what it computes for each element.
+fn access_by_name(
+    input: &Input,
+    operation: &Operation,
+    measured: &Measured,
+    name: &str,
+) -> Vec<Fact> {
+    let mut found = Vec::new();
+    if LoopKind::of(name) == LoopKind::Reduction {
+        found.push(Fact::RowLoop);
+    }
+    // Implicit GEMMs, and attention over paged caches, index their operands as well; they do not move rows.
+    if !matches!(measured.sizes, Sizes::Other) {
+        return found;
+    }
+    // A selection gathers what it found; its time is that of reading rows.
+    let is_selection = holds(name, &["gathertopk", "gatherkth", "gathermedian"]);
+    if !is_selection && holds(name, &["gather", "index", "embedding", "scatter"]) {
+        let kind = OtherKind::of(operation.short_name(input.profile), operation.family);
+        found.push(match kind == OtherKind::Scatter {
+            true => Fact::Scatter,
+            false => Fact::Gather,
+        });
+    }
+    if holds(name, TRANSCENDENTAL) {
+        found.push(Fact::Transcendental);
     }
     found
 }

@@ -151,6 +151,14 @@ pub struct Waterfall {
 }
 
 impl Waterfall {
+    /// Workgroups and compute units, if some of these have no work.
+    pub(crate) fn few_workgroups(&self) -> Option<(u64, u32)> {
+        self.facts.iter().find_map(|fact| match fact {
+            Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
+            _ => None,
+        })
+    }
+
     /// The waterfall of the operation with this index; `None` if its roofline is unknown.
     pub fn of(input: &Input, at: usize) -> Option<Waterfall> {
         let profile = input.profile;

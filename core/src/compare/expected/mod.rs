@@ -15,6 +15,7 @@
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod work;
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ use crate::findings::is_tiny_batched;
 use crate::hardware::roofline::{Bound, Roofline, roofline};
 use crate::hardware::{Basis, GpuSpec, Precision, Vendor, detect};
 use crate::names::Family;
-use crate::perf::{Unit, Work, is_tf32_kernel};
+use crate::perf::{Work, is_tf32_kernel};
+use work::{ComparedWork, in_tf32, n_calls, sizes_ratio, works, works_differ};
 
 pub use verdict::{NotJudged, Verdict};
 
@@ -71,8 +73,8 @@ pub struct Judgement {
     pub achievable_excess: Option<f64>,
     /// The rooflines behind `expected`.
     pub rooflines: Pair<Option<RooflineTime>>,
-    /// The roofline that the target's own report compares it with. It differs from that in `rooflines` if only the target's
-    /// GPU has an achievable figure.
+    /// The roofline that the target's own report compares it with. It differs from that in `rooflines` if only the
+    /// target's GPU has an achievable figure.
     pub floor: Option<RooflineTime>,
     /// The work of a call if the models count the same for both traces; `None` if it is unknown, or if `work_differs`.
     pub work: Option<Work>,
@@ -131,21 +133,6 @@ pub(crate) enum Sizes {
     Unknown,
 }
 
-/// What both sides compute; the work that both do at least, if they compute the same with different operations.
-#[derive(Default)]
-struct ComparedWork {
-    works: Pair<Vec<(Work, u64)>>,
-    /// How often.
-    n_calls: Pair<u64>,
-    /// Whether the sides compute different amounts.
-    differs: bool,
-    /// It is the work of several operations, where the other side has fewer: they move more bytes, so that it tells the
-    /// ratio of the times, but no roofline.
-    is_ratio_only: bool,
-    /// How many times as much the target computes; `None` if unknown.
-    sizes_ratio: Option<f64>,
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct Judge {
     gpus: Pair<Option<Arc<GpuSpec>>>,
@@ -188,17 +175,17 @@ impl Judge {
             works.target.iter_mut().for_each(|(work, _)| in_tf32(work));
         }
         let work = self.compared_work(works, ops, sizes);
-        let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
-        let [chosen, peak, achievable] = match is_over_link || sizes == Sizes::Unknown {
-            true => [none; 3],
-            false => [self.basis, Basis::Peak, Basis::Achievable].map(|basis| {
+        let has_rooflines = !is_over_link && sizes != Sizes::Unknown;
+        let [chosen, peak, achievable] =
+            [self.basis, Basis::Peak, Basis::Achievable].map(|basis| {
                 Pair::of(|which| {
-                    let works = work.works.get(which);
-                    self.roofline_time(which, works, *work.n_calls.get(which), basis)
+                    let (works, n_calls) = (work.works.get(which), *work.n_calls.get(which));
+                    let roofline =
+                        has_rooflines.then(|| self.roofline_time(which, works, n_calls, basis));
+                    roofline.flatten()
                 })
-            }),
-        };
+            });
         let own = match is_mixed(&chosen) {
             true => peak,
             false => chosen,
@@ -209,11 +196,10 @@ impl Judge {
         let over = |expected: Option<f64>| Some(actual? / expected?);
         let [excess, peak_excess, achievable_excess] =
             [expected, peak_expected, achievable_expected].map(over);
-        let is_small = per_call.reference < self.thresholds.compare_small_us * 1e3
-            && per_call.target < self.thresholds.compare_small_us * 1e3;
+        let small_ns = self.thresholds.compare_small_us * 1e3;
+        let is_small = per_call.reference < small_ns && per_call.target < small_ns;
         let is_tiny = || {
-            let first = ops.target.operations.first();
-            let operation = first.and_then(|at| sides.target.profile.operations().get(*at));
+            let operation = ops.target.first(&sides.target);
             operation.is_some_and(|operation| is_tiny_batched(operation, &self.thresholds))
         };
         let verdict = |excess: Option<f64>, rooflines: Pair<Option<RooflineTime>>| match excess {
@@ -235,15 +221,9 @@ impl Judge {
             excess,
             peak_excess,
             achievable_excess,
-            rooflines: if work.is_ratio_only { none } else { own },
+            rooflines: own.map(|roofline| roofline.filter(|_| !work.is_ratio_only)),
             floor: chosen.target.or(own.target).filter(|_| !work.is_ratio_only),
-            work: work
-                .works
-                .as_ref()
-                .map(|works| works.first().map(|(work, _)| *work))
-                .both()
-                .filter(|_| !work.differs && !work.is_ratio_only)
-                .map(|works| works.target),
+            work: work.of_both(),
             work_differs: work.differs,
             work_ratio: self.work_ratio(&work, own.reference, expected),
             sizes_ratio: work.sizes_ratio,
@@ -266,8 +246,7 @@ impl Judge {
         let Some(gpu) = self.gpus.target.as_deref() else {
             return false;
         };
-        let first = ops.target.operations.first();
-        let operation = first.and_then(|at| sides.target.profile.operations().get(*at));
+        let operation = ops.target.first(&sides.target);
         let is_convolution = operation.is_some_and(|one| one.family == Family::Convolution);
         let mut kernels = ops.reference.kernels.iter();
         gpu.matrix_rate(Precision::Tf32, self.basis).is_some()
@@ -451,65 +430,4 @@ fn device_names(recorded_on: &str) -> Vec<&str> {
     names
         .map(|name| name.split_once(" × ").map_or(name, |(_, name)| name))
         .collect()
-}
-
-/// The work per call of each operation, with its number of calls; empty unless all of it is known.
-fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
-    let operations = op.operations.iter();
-    let works = operations.map(|at| {
-        let work = side.report.evaluations.get(*at)?.work?;
-        Some((work, side.profile.operations().get(*at)?.n_calls()))
-    });
-    works.collect::<Option<Vec<_>>>().unwrap_or_default()
-}
-
-/// Moves FP32 on matrix units to TF32.
-fn in_tf32(work: &mut Work) {
-    if let Some(spec) = &mut work.compute
-        && (spec.unit, spec.precision) == (Unit::Matrix, Precision::Fp32)
-    {
-        spec.precision = Precision::Tf32;
-    }
-}
-
-fn n_calls(works: &[(Work, u64)]) -> u64 {
-    works.iter().map(|(_, calls)| *calls).sum()
-}
-
-/// The average FLOPs and bytes per call, if known in both traces.
-fn means(works: &Pair<Vec<(Work, u64)>>) -> Option<Pair<[f64; 2]>> {
-    let means = works.as_ref().map(|works| {
-        let calls = works.iter().map(|(_, calls)| *calls).sum::<u64>().max(1) as f64;
-        let mean = |amount: fn(&Work) -> f64| {
-            let all = works.iter();
-            all.map(|(work, calls)| amount(work) * *calls as f64)
-                .sum::<f64>()
-                / calls
-        };
-        let amounts = [
-            mean(|work| work.flops),
-            mean(|work| work.bytes.unwrap_or(0.0)),
-        ];
-        (!works.is_empty()).then_some(amounts)
-    });
-    means.both()
-}
-
-/// Whether the average work per call is known in both traces, and differs.
-fn works_differ(works: &Pair<Vec<(Work, u64)>>) -> bool {
-    /// Rounding differences of sums in a different order are smaller.
-    const ROUNDING: f64 = 1e-9;
-    means(works).is_some_and(|means| {
-        let mut pairs = means.reference.into_iter().zip(means.target);
-        pairs.any(|(a, b)| (a - b).abs() > ROUNDING * a.abs().max(b.abs()))
-    })
-}
-
-/// The ratio of FLOPs, which types do not change, or else of bytes.
-fn sizes_ratio(works: &Pair<Vec<(Work, u64)>>) -> Option<f64> {
-    let means = means(works)?;
-    let mut pairs = means.reference.into_iter().zip(means.target);
-    let (reference, target) =
-        pairs.find(|(reference, target)| *reference > 0.0 && *target > 0.0)?;
-    Some(target / reference)
 }

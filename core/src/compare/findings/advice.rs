@@ -301,8 +301,8 @@ pub(super) fn chooses_slower_kernels(comparison: &Comparison, op: &MatchedOp) ->
         && !op.runs_same_kernels()
 }
 
-/// Whether other operations with the same bound that run the same kernels on both sides take as long as on the reference,
-/// by most of their time there: a lower clock would slow them down, too.
+/// Whether other operations with the same bound that run the same kernels on both sides take as long as on the
+/// reference, by most of their time there: a lower clock would slow them down, too.
 fn others_are_as_fast(comparison: &Comparison, op: &MatchedOp) -> bool {
     let bound = |op: &MatchedOp| op.judgement.rooflines.target.map(|roofline| roofline.bound);
     let is_alike = |other: &&MatchedOp| {

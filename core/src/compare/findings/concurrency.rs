@@ -1,7 +1,6 @@
 //! Kernels that run concurrently on the reference, and one after another on the target.
 
-use super::Subject;
-use super::rule::{Candidate, GapRule, GapTable, matched, times_of};
+use super::rule::{Candidate, GapRule, GapTable, matched};
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
@@ -72,11 +71,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
             format::time_ns(computation.reference),
         ),
     ];
-    let subject = Subject::Operations(rows.clone());
-    (saved_ns > 0).then(|| {
-        let times = times_of(&ops);
-        Candidate::of_saved(comparison, subject, times, saved_ns, words)
-    })
+    (saved_ns > 0).then(|| Candidate::of_operations(comparison, rows, saved_ns, words))
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Helper kernels that only the target launches: a transpose before a GEMM, a cast, a fill.
 
-use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::of_helpers;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::compare::comparison::Comparison;
 use crate::compare::op_side::Helper;
 use crate::compare::pair::Which;
@@ -101,7 +100,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         ("helper_time", format::time_ns(helper_ns)),
         (
             "share",
-            format::percent(words::percent_of(helper_ns, times.target)),
+            format::percent(percent_or_zero(helper_ns, times.target)),
         ),
         ("time", format::time_ns(times.target)),
         ("on", on),
@@ -128,10 +127,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         words.push(("hardware", hardware));
     }
     let saved_ns = sum(ops.iter().map(|op| of_helpers(op)));
-    let subject = Subject::Operations(rows);
-    Some(Candidate::of_saved(
-        comparison, subject, times, saved_ns, words,
-    ))
+    Some(Candidate::of_operations(comparison, rows, saved_ns, words))
 }
 
 fn name(helper: &Helper) -> String {

@@ -1,10 +1,9 @@
 //! Operations that the target calls more often than the reference does for the same amount of work.
 
-use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::of_extra_calls;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
@@ -81,7 +80,7 @@ fn called_alike(comparison: &Comparison) -> Vec<usize> {
         .map(|(at, _)| at)
         .collect();
     let alike_ns = times_of(&matched(comparison, &rows)).target;
-    let percent = words::percent_of(alike_ns, comparison.compute_ns.target);
+    let percent = percent_or_zero(alike_ns, comparison.compute_ns.target);
     match rows.len() >= LEAST_OPERATIONS && percent >= LEAST_PERCENT {
         true => rows,
         false => Vec::new(),
@@ -136,10 +135,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         true => ("same_call", String::new()),
         false => ("change", words::change(change)),
     }));
-    let subject = Subject::Operations(rows);
-    Some(Candidate::of_saved(
-        comparison, subject, times, saved_ns, words,
-    ))
+    Some(Candidate::of_operations(comparison, rows, saved_ns, words))
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use std::hash::Hash;
 
 use super::Gap;
 use crate::base::group::grouped;
+use crate::base::interval::percent_or_zero;
 use crate::compare::comparison::Comparison;
 use crate::compare::gap::{Saving, Subject};
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
-use crate::compare::words::percent_of;
 use crate::findings::{Priority, Replay, RuleDoc, Words, fill};
 use crate::names::calls::unnumbered;
 
@@ -84,6 +84,23 @@ impl Candidate {
         }
     }
 
+    /// A candidate about operations of both traces, by their rows.
+    pub(crate) fn of_operations(
+        comparison: &Comparison,
+        rows: Vec<usize>,
+        saved_ns: i64,
+        words: Words,
+    ) -> Candidate {
+        let times = times_of(&matched(comparison, &rows));
+        Candidate::of_saved(
+            comparison,
+            Subject::Operations(rows),
+            times,
+            saved_ns,
+            words,
+        )
+    }
+
     /// Whether it has a placeholder that notes or advice depend on.
     pub(crate) fn has_word(&self, word: &str) -> bool {
         self.words.iter().any(|(known, _)| *known == word)
@@ -101,7 +118,7 @@ impl Candidate {
 /// The priority of something that takes this much of the target's run.
 pub(crate) fn priority_of_run(comparison: &Comparison, ns: i64) -> Priority {
     let thresholds = &comparison.thresholds;
-    match percent_of(ns, comparison.parts.total.target) {
+    match percent_or_zero(ns, comparison.parts.total.target) {
         percent if percent > thresholds.high_percent_of_compute => Priority::High,
         percent if percent > thresholds.medium_percent_of_compute => Priority::Medium,
         _ => Priority::Low,

@@ -4,7 +4,7 @@ use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, matched, priority_of_run, times_of};
 use super::savings::all_as_predicted;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
@@ -80,7 +80,7 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
         true => LEAST_PERCENT,
         false => LEAST_PERCENT_OF_SMALL,
     };
-    let is_most = words::percent_of(alike_ns, all_ns) >= least;
+    let is_most = percent_or_zero(alike_ns, all_ns) >= least;
     match rows.len() >= LEAST_OPERATIONS && is_most {
         true => rows,
         false => Vec::new(),
@@ -134,7 +134,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let factor = ops.first()?.judgement.excess?;
     let times = times_of(&ops);
     let saving = all_as_predicted(&ops)?;
-    let share = words::percent_of(times.target, comparison.compute_ns.target);
+    let share = percent_or_zero(times.target, comparison.compute_ns.target);
     let reference_ns = sum(ops.iter().map(|op| op.scaled_ns().round() as i64));
     let mut words = vec![
         ("factor", words::times(factor)),

@@ -1,7 +1,7 @@
-//! Operations of which single calls take far longer on the target, where the typical call is as fast as on the reference.
+//! Operations of which single calls take far longer on the target, where the typical call is as fast as on the
+//! reference.
 
-use super::Subject;
-use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
+use super::rule::{Candidate, GapRule, GapTable, by_operator, matched};
 use super::savings::of_stray_calls;
 use crate::base::format;
 use crate::base::interval::sum;
@@ -55,11 +55,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         ("reference_stray", format::time_ns(reference_ns)),
     ];
     let saved_ns = sum(ops.iter().map(|op| of_stray_calls(comparison, op)));
-    let times = times_of(&ops);
-    let subject = Subject::Operations(rows);
-    Some(Candidate::of_saved(
-        comparison, subject, times, saved_ns, words,
-    ))
+    Some(Candidate::of_operations(comparison, rows, saved_ns, words))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod tests;
 use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::matched_rows::{Tally, Timed};
@@ -170,7 +170,7 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
     }
     let shares = times
         .zip(comparison.parts.total)
-        .map(|(ns, total_ns)| format::percent(words::percent_of(ns, total_ns)));
+        .map(|(ns, total_ns)| format::percent(percent_or_zero(ns, total_ns)));
     let change = times.change_percent();
     let change = change.map(|change| format!(" ({})", words::change(change)));
     let mut words = vec![
@@ -220,7 +220,7 @@ fn overlap_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
     }
     let hidden = timelines.map(|whole| {
         let hidden_ns = whole.comm_ns.saturating_sub(whole.exposed_comm_ns);
-        format::percent(words::percent_of(hidden_ns, whole.comm_ns))
+        format::percent(percent_or_zero(hidden_ns, whole.comm_ns))
     });
     Some(vec![
         ("hidden", hidden.target),
@@ -273,7 +273,7 @@ fn slower_copy(comparison: &Comparison) -> Option<Words> {
     let mut slower: Vec<&MatchedOp> = ops
         .filter(|op| !op.sides.target.is_computation() && op.times().difference() > 0)
         .collect();
-    slower.arrange_by_key(|op| std::cmp::Reverse(op.times().difference()));
+    slower.arrange_by_largest(|op| op.times().difference());
     let first = slower.first()?;
     let sides = first.sides.as_ref();
     let per_call = sides.map(|side| format::time_us(side.ns_per_call() / 1e3));

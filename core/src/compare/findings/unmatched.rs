@@ -187,6 +187,21 @@ fn candidate(comparison: &Comparison, kinds: &[Kind], most_ns: i64) -> Option<Ca
     if longer_ns <= 0 {
         return None;
     }
+    let words = candidate_words(comparison, kinds, &lone, times);
+    let subject = Subject::Unmatched(lone.target.iter().map(|(at, _)| *at).collect());
+    Some(Candidate::of_saved(
+        comparison, subject, times, longer_ns, words,
+    ))
+}
+
+/// The words of the rules: which operations there are, and how long they take.
+fn candidate_words(
+    comparison: &Comparison,
+    kinds: &[Kind],
+    lone: &Pair<Vec<(usize, &UnmatchedOp)>>,
+    times: Pair<i64>,
+) -> Vec<(&'static str, String)> {
+    let scaled_ns = comparison.scaled_work(times.reference);
     let reference = format::time_ns(times.reference);
     let has_any = !lone.reference.is_empty();
     let own = match has_any {
@@ -239,10 +254,7 @@ fn candidate(comparison: &Comparison, kinds: &[Kind], most_ns: i64) -> Option<Ca
         let named = own_kernels(comparison, which, ops);
         words.extend((!named.is_empty()).then_some((word, named)));
     }
-    let subject = Subject::Unmatched(lone.target.iter().map(|(at, _)| *at).collect());
-    Some(Candidate::of_saved(
-        comparison, subject, times, longer_ns, words,
-    ))
+    words
 }
 
 /// Whether the longest operation of the reference alone is a fused step of an optimizer, and the target alone does the

@@ -1,6 +1,5 @@
 //! Work that the target does in a wider type than the reference.
 
-use super::Subject;
 use super::advice::autocast;
 use super::rule::{Candidate, GapRule, GapTable, matched, times_of};
 use super::savings::of_wider_type;
@@ -64,10 +63,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
     if conversions_ns > 0 {
         words.push(("conversions", format::time_ns(conversions_ns)));
     }
-    let subject = Subject::Operations(rows);
-    Some(Candidate::of_saved(
-        comparison, subject, times, saved_ns, words,
-    ))
+    Some(Candidate::of_operations(comparison, rows, saved_ns, words))
 }
 
 #[cfg(test)]

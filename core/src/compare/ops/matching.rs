@@ -112,8 +112,7 @@ fn unmatched_op(
     let side = all.sides.get(which);
     let positions = all.positions(which, rows);
     let op_side = op_side(side, shares.get(which), positions, None);
-    let first = *op_side.operations.first()?;
-    let first = side.profile.operations().get(first)?;
+    let first = op_side.first(side)?;
     Some(UnmatchedOp {
         name: first.short_name(side.profile).to_owned(),
         shapes: shapes_of(side, first),
@@ -138,11 +137,7 @@ fn matched_op(
         let units = *found.units.get(which);
         op_side(sides.get(which), shares.get(which), positions, units)
     });
-    let firsts = Pair::of(|which| {
-        let first = pair.get(which).operations.first();
-        first.and_then(|at| sides.get(which).profile.operations().get(*at))
-    });
-    let first = firsts.both()?;
+    let first = Pair::of(|which| pair.get(which).first(sides.get(which))).both()?;
     let names = Pair::of(|which| match found.units.get(which) {
         Some(_) => all.name(which, found.rows.get(which)),
         None => first
@@ -153,33 +148,22 @@ fn matched_op(
     let same_name = names.reference == names.target;
     let text = |which: Which| all.text(which, found.rows.get(which));
     let has_dims = Pair::of(|which| text(which).is_some_and(|text| text.dims.is_some()));
-    let is_bare = !has_dims.reference && !has_dims.target;
-    let level = match found.level {
-        MatchLevel::Arguments | MatchLevel::Shapes if is_bare => MatchLevel::Name,
-        level => level,
-    };
-    let sizes = match level {
-        MatchLevel::Operator => Sizes::Other,
-        MatchLevel::Meaning | MatchLevel::Place | MatchLevel::Neighbors => Sizes::Least,
-        MatchLevel::Name if has_dims.reference != has_dims.target => Sizes::Unknown,
-        _ => Sizes::Same,
-    };
+    let (level, sizes) = level_and_sizes(found.level, has_dims);
     let types = Pair::of(|which| text(which).and_then(|text| text.first_type)).both();
     let is_one = pair.as_ref().map(|side| side.operations.len() == 1);
     let shapes = Pair::of(|which| match found.units.get(which) {
+        // By name alone, a row may have calls of many sizes.
+        _ if sizes == Sizes::Unknown => String::new(),
         // The shapes of one of several operations say little.
         Some(_) if !is_one.get(which) => String::new(),
         _ => shapes_of(sides.get(which), first.get(which)),
     });
     let is_other = level == MatchLevel::Operator;
-    let family = match pair.reference.operations.len() < pair.target.operations.len() {
+    let n_operations = pair.as_ref().map(|side| side.operations.len());
+    let is_fewer = n_operations.reference < n_operations.target;
+    let family = match found.units.target.is_some() && is_fewer {
         true => first.reference.family,
         false => first.target.family,
-    };
-    // By name alone, a row may have calls of many sizes.
-    let shapes = match sizes {
-        Sizes::Unknown => Pair::default(),
-        _ => shapes,
     };
     Some(MatchedOp {
         judgement: judge.judge(sides, pair.as_ref(), sizes),
@@ -196,17 +180,30 @@ fn matched_op(
             .map(|types| types.map(str::to_owned)),
         level,
         is_recompute: first.target.key.is_recompute,
-        family: match found.units.target {
-            Some(_) => family,
-            None => first.target.family,
-        },
+        family,
         sides: pair,
     })
 }
 
+/// By what both sides match, and how their sizes relate; operations without sizes match by name alone.
+fn level_and_sizes(found: MatchLevel, has_dims: Pair<bool>) -> (MatchLevel, Sizes) {
+    let is_bare = !has_dims.reference && !has_dims.target;
+    let level = match found {
+        MatchLevel::Arguments | MatchLevel::Shapes if is_bare => MatchLevel::Name,
+        level => level,
+    };
+    let sizes = match level {
+        MatchLevel::Operator => Sizes::Other,
+        MatchLevel::Meaning | MatchLevel::Place | MatchLevel::Neighbors => Sizes::Least,
+        MatchLevel::Name if has_dims.reference != has_dims.target => Sizes::Unknown,
+        _ => Sizes::Same,
+    };
+    (level, sizes)
+}
+
 /// Handles calls of an operation that one trace makes with different strides or values, a generated kernel with several
-/// running numbers, or a GEMM that it runs with a different operator: they join the row with the same shapes or sizes, if the other trace has at least that many more
-/// calls there.
+/// running numbers, or a GEMM that it runs with a different operator: they join the row with the same shapes or sizes,
+/// if the other trace has at least that many more calls there.
 fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: MatchLevel) {
     let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.joining_key(level);
     let mut by_shapes: Map<Key, Vec<usize>> = Map::default();

@@ -6,8 +6,9 @@
 //! only one trace splits by strides or among several operators become one row. If one of the traces has no shapes, the
 //! name is used. After that, an operation may match [the same computation](groups) in several operations, such as
 //! attention that is fused in only one trace; the same operator on sizes that are [larger by one factor](scaled), or on
-//! any other sizes or types with the same number of calls; the same kernels with the same number of runs, if one trace does not know their operator; what both traces run
-//! inside the same module; or what they run [between the same operations](neighbors). Threads do not matter: the same call made from two threads is one row. Running numbers in
+//! any other sizes or types with the same number of calls; the same kernels with the same number of runs, if one trace
+//! does not know their operator; what both traces run inside the same module; or what they run [between the same
+//! operations](neighbors). Threads do not matter: the same call made from two threads is one row. Running numbers in
 //! the names of generated kernels and the output operand do not matter either.
 
 mod call_text;
@@ -42,8 +43,8 @@ labelled! {
         Gemm => "GEMM sizes" as "gemm",
         /// The same name; at least one of the traces has no shapes for it.
         Name => "name" as "name",
-        /// The same operator, with the same number of dimensions; sizes or types differ. All sizes differ by the factor by
-        /// which most operations differ, or the number of calls is the same.
+        /// The same operator, with the same number of dimensions; sizes or types differ. All sizes differ by the factor
+        /// by which most operations differ, or the number of calls is the same.
         Operator => "operator, on other sizes or types" as "operator",
         /// The same kernels with the same number of runs; one of the traces does not show which operator runs them.
         Kernels => "kernels, without their operator" as "kernels",

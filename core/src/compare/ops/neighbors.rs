@@ -29,7 +29,8 @@ const LEAST_PERCENT: u64 = 90;
 const SAME_FLOPS: f64 = 0.01;
 /// So are the elements of the largest tensors, if no matched operation is beside them.
 const SAME: f64 = 0.1;
-/// The same beside matched operations, as a fused operator may take its operands in one: gate and up projection, for example.
+/// The same beside matched operations, as a fused operator may take its operands in one: gate and up projection, for
+/// example.
 const SAME_TENSORS: f64 = 2.05;
 
 /// The matched rows before and after some operations; `None` at the ends of the trace.

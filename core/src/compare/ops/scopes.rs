@@ -59,9 +59,7 @@ impl<'a> Finder<'a> {
         let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
         let mut found = None;
         for above in tree.ancestors(tree.node_of(event)?) {
-            let Some(event) = tree.event(above) else {
-                continue;
-            };
+            let event = tree.event(above)?;
             match (self.named_by, trace.events.category(event)) {
                 // The outermost one.
                 (NamedBy::Operator, Category::CpuOp) if self.is_descriptive.of(trace, event) => {

@@ -36,7 +36,7 @@ pub(super) fn op_side(
     let runs = operations().flat_map(|operation| operation.kernels(side.profile));
     let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
     let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| tally.add(count, ns));
-    kernels.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
+    kernels.arrange_by_largest(|(_, tally)| tally.ns);
     let timed = timed(side, operations());
     let stray = stray(operations());
     let n_timed: u64 = operations().map(Operation::n_calls).sum();
@@ -142,7 +142,7 @@ impl OfKernels {
                 })
             })
             .collect();
-        helpers.arrange_by_key(|helper| std::cmp::Reverse(helper.ns));
+        helpers.arrange_by_largest(|helper| helper.ns);
         let main = positions.first().and_then(|at| measured(at)?.main);
         OfKernels {
             helpers,

@@ -155,12 +155,8 @@ fn source(which: Which) -> &'static str {
 fn modules(side: &Side, tree: &TreeDiff, call: Option<EventId>) -> Vec<String> {
     let trace = &side.profile.trace;
     let calls = tree.call_tree(side.profile);
-    let Some(node) = call.and_then(|call| calls.node_of(call)) else {
-        return Vec::new();
-    };
-    let names = calls
-        .ancestors(node)
-        .filter_map(|node| Some(trace.strings.get(trace.events.name(calls.event(node)?))));
+    let names = call.into_iter();
+    let names = names.flat_map(|call| calls.names_around(trace, call));
     let modules = names.filter(|name| name.starts_with(MODULE));
     let mut modules: Vec<String> = modules.map(|name| normal(name).into_owned()).collect();
     modules.reverse();

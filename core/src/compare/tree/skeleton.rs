@@ -230,7 +230,7 @@ impl Launched {
         launches.sort_unstable();
         launched.by_node = launches.iter().map(|&(node, _, id)| (node, id)).collect();
         for &(node, ..) in &launches {
-            for above in std::iter::once(node).chain(tree.ancestors(node)) {
+            for above in tree.with_ancestors(node) {
                 let Some(is_above) = launched.is_above_work.get_mut(above.index()) else {
                     break;
                 };
@@ -241,7 +241,7 @@ impl Launched {
         }
         // From the launching calls up to the nodes that are kept.
         let owner = |node: NodeId| {
-            let mut above = std::iter::once(node).chain(tree.ancestors(node));
+            let mut above = tree.with_ancestors(node);
             above.find(|node| launched.stays(profile, tree, *node, frames))
         };
         let owners: Vec<Option<NodeId>> = launches.iter().map(|&(node, ..)| owner(node)).collect();

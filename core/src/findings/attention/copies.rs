@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Observed;
 use crate::base::sort::Gather;
-use crate::findings::order::{Order, Placed};
+use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
 use crate::profile::tensors::layout_copy;
 
@@ -34,7 +34,7 @@ pub(super) fn around<'a>(
     let copied: Vec<_> = operations
         .map(|one| layout_copy(input.profile, one))
         .collect();
-    let copied = |placed: &Placed| copied.get(placed.operation).copied().flatten();
+    let copied = |placed: &OrderedCall| copied.get(placed.operation).copied().flatten();
     let copies = order.copies_around(
         MAX_BEFORE,
         |operation| attention.get(&operation).copied(),

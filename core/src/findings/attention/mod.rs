@@ -16,10 +16,11 @@ use super::order::Order;
 use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Detail, Fact, Waterfall};
-use crate::findings::compute::cause_of;
+use crate::findings::compute::{are_idle_units_half, cause_of};
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::attention::{self, AttentionKernel};
+use crate::names::words::contains_any;
 use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
@@ -138,8 +139,8 @@ impl<'a> Observed<'a> {
 
     /// Workgroups and compute units, if some of these have no work.
     fn few_workgroups(&self) -> Option<(u64, u32)> {
-        let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
-        facts.find_map(|fact| match fact {
+        let facts = &self.waterfall.as_ref()?.facts;
+        facts.iter().find_map(|fact| match fact {
             Fact::FewWorkgroups { workgroups, units } | Fact::FewBlocks { workgroups, units } => {
                 Some((*workgroups, *units))
             }
@@ -157,16 +158,7 @@ impl<'a> Observed<'a> {
     fn is_short_of_workgroups(&self, input: &Input) -> bool {
         let short = input.options.thresholds.sdpa_short_length;
         let is_long = self.sizes.is_some_and(|sizes| sizes.length() >= short);
-        is_long && self.cause.is_none() && self.is_half_idle()
-    }
-
-    /// Whether compute units without a workgroup explain at least half of its gap.
-    fn is_half_idle(&self) -> bool {
-        let few = self.few_workgroups().zip(self.row.efficiency_percent);
-        few.is_some_and(|((workgroups, units), percent)| {
-            let idle = 1.0 - workgroups as f64 / f64::from(units);
-            idle * 2.0 >= 1.0 - percent / 100.0
-        })
+        is_long && self.cause.is_none() && are_idle_units_half(self.few_workgroups(), self.row)
     }
 
     /// Workgroups and compute units, where known.
@@ -203,7 +195,7 @@ impl<'a> Observed<'a> {
             "efficient_attention_",
         ];
         let (name, keys) = (self.operation.short_name(input.profile), self.sizes?.keys());
-        let takes_one = OPS.iter().any(|op| name.contains(op)) && !name.contains("flash");
+        let takes_one = contains_any(name, OPS) && !name.contains("flash");
         let at = 3 + usize::from(name.contains("backward"));
         let mask = self.operation.arguments(input.profile)?.tensor(at)?;
         let spans_keys = mask.shape.last().is_some_and(|last| *last as f64 >= keys);
@@ -322,29 +314,28 @@ fn of_windows(observed: &[Observed]) -> Option<String> {
     let is_unrated =
         |one: &&Observed| one.operation.sees_window && one.operation.estimate.is_none();
     let rows = observed.iter().filter(is_unrated);
-    let rows: Vec<&Row> = rows.map(|one| one.row).collect();
-    (!rows.is_empty()).then(|| {
-        format!(
-            "{} of attention ({}) use a sliding window, alternating with full-attention layers; the window size is not recorded, so their efficiency is unknown.",
-            format::counted(n_calls(&rows), "call"),
-            format::time_ns(time_ns(&rows))
-        )
-    })
+    unrated(
+        rows.map(|one| one.row),
+        "use a sliding window, alternating with full-attention layers; the window size is not recorded",
+    )
 }
 
 /// A note about attention that is not rated because it cannot have read the whole context in its time.
 fn of_less_than_all(input: &Input, observed: &[Observed]) -> Option<String> {
     let rows = observed.iter().map(|one| one.row);
-    let rows: Vec<&Row> = rows
-        .filter(|row| input.evaluation(row.operation).reads_less)
-        .collect();
-    (!rows.is_empty()).then(|| {
-        format!(
-            "{} of attention ({}) read less than the full context: reading all keys and values would exceed the memory bandwidth, so their efficiency is unknown.",
-            format::counted(n_calls(&rows), "call"),
-            format::time_ns(time_ns(&rows))
-        )
-    })
+    unrated(
+        rows.filter(|row| input.evaluation(row.operation).reads_less),
+        "read less than the full context: reading all keys and values would exceed the memory bandwidth",
+    )
+}
+
+/// A note about calls without a known efficiency; `None` if there are none.
+fn unrated<'a>(rows: impl Iterator<Item = &'a Row>, why: &str) -> Option<String> {
+    let rows: Vec<&Row> = rows.collect();
+    let calls = format::counted(n_calls(&rows), "call");
+    let time = format::time_ns(time_ns(&rows));
+    (!rows.is_empty())
+        .then(|| format!("{calls} of attention ({time}) {why}, so their efficiency is unknown."))
 }
 
 /// Attention without a FLOP/byte model: the length of a paged cache is a value, not a shape.

@@ -8,7 +8,7 @@ use super::copies::Copy;
 use super::serving::CacheWrites;
 use super::unfused::Unfused;
 use crate::assess::waterfall::Cause;
-use crate::findings::compute::{impact_of_steps, won_by_16_bit};
+use crate::findings::compute::{impact_of_steps, saved_by_16_bit};
 use crate::findings::narrower::{
     are_flash_kernels_experimental, has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit,
     width,
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         when: "it computes in FP32 or FP64, and matrix units for 16-bit types would be faster",
         applies: |input, observed| {
             is_in_32_bits(input, &[observed.row])
-                && won_by_16_bit(input, observed.row).is_some_and(|ns| ns > 0)
+                && saved_by_16_bit(input, observed.row).is_some_and(|ns| ns > 0)
         },
         title: "Attention in {width}{backward}",
         issue: "{subject}: {time}{at}, in {width}.",
@@ -77,7 +77,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             ]
         },
         saves: Saves::Each(|input, observed| {
-            won_by_16_bit(input, observed.row).map(Impact::at_most)
+            saved_by_16_bit(input, observed.row).map(Impact::at_most)
         }),
         ..Rule::BASE
     },

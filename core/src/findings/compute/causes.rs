@@ -109,7 +109,7 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         let is_any = percent(step.ns).is_some_and(|percent| percent >= LEAST_PERCENT);
         is_any && step.cause != Cause::Unexplained
     });
-    steps.arrange_by_key(|step| std::cmp::Reverse(step.ns));
+    steps.arrange_by_largest(|step| step.ns);
     let is_large = |step: &&&Step| percent(step.ns).is_some_and(|percent| percent >= LARGE_PERCENT);
     let (large, small) = steps.split_at(steps.iter().take_while(is_large).count());
     // The step of the last wave already gives the number of workgroups.
@@ -154,18 +154,21 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
 fn has_too_few_workgroups(waterfall: &Waterfall) -> bool {
     /// A busy unit gets more of the memory bandwidth than its share of it.
     const MORE_THAN_SHARE: f64 = 0.5;
-    few_workgroups_of(waterfall).is_some_and(|(workgroups, units)| {
-        let share = workgroups as f64 / f64::from(units.max(1));
-        let efficiency = waterfall.roofline_ns as f64 / waterfall.measured_ns.max(1) as f64;
-        efficiency >= share * MORE_THAN_SHARE
-    })
+    waterfall
+        .few_workgroups()
+        .is_some_and(|(workgroups, units)| {
+            let share = workgroups as f64 / f64::from(units.max(1));
+            let efficiency = waterfall.roofline_ns as f64 / waterfall.measured_ns.max(1) as f64;
+            efficiency >= share * MORE_THAN_SHARE
+        })
 }
 
-fn few_workgroups_of(waterfall: &Waterfall) -> Option<(u64, u32)> {
-    let mut facts = waterfall.facts.iter();
-    facts.find_map(|fact| match fact {
-        Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
-        _ => None,
+/// Whether compute units without a workgroup explain at least half of the gap of a row.
+pub fn are_idle_units_half(few_workgroups: Option<(u64, u32)>, row: &Row) -> bool {
+    let few = few_workgroups.zip(row.efficiency_percent);
+    few.is_some_and(|((workgroups, units), percent)| {
+        let idle = 1.0 - workgroups as f64 / f64::from(units);
+        idle * 2.0 >= 1.0 - percent / 100.0
     })
 }
 
@@ -182,7 +185,7 @@ fn launched_workgroups(input: &Input, row: &Row) -> Option<(u64, u32)> {
 /// "1 workgroup on 132 compute units", if three of four units have none; else empty.
 pub fn few_workgroups(input: &Input, row: &Row) -> String {
     let few = match Waterfall::of(input, row.operation) {
-        Some(all) => few_workgroups_of(&all),
+        Some(all) => all.few_workgroups(),
         None => launched_workgroups(input, row),
     };
     let few = few.filter(|(workgroups, units)| workgroups * 4 <= u64::from(*units));

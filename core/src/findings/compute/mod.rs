@@ -16,9 +16,10 @@ use crate::base::sort::Arrange;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
 
-pub use super::narrower::{is_wide, won_by_16_bit};
+pub use super::narrower::{is_wide, saved_by_16_bit};
 pub use causes::{
-    cause_of, causes_of, few_workgroups, impact_of_steps, main_cause, waterfall_table,
+    are_idle_units_half, cause_of, causes_of, few_workgroups, impact_of_steps, main_cause,
+    waterfall_table,
 };
 pub use gate::{
     Gate, are_large, are_many, is_bottleneck, is_large, is_launch_scale, launch_scale_note,

@@ -40,7 +40,7 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let varying = list(varying.collect()).map(|names| {
         format!("Calls with equal arguments vary widely in time, so their mean is not representative: {names}.")
     });
-    let notes = [above, varying, drowned(input, rows)];
+    let notes = [above, varying, negligible_in_idle_run(input, rows)];
     notes.into_iter().flatten().collect()
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn varies(
 }
 
 /// A note that rows are slow and a significant part of their kind, but negligible in a run that is mostly idle.
-fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
+fn negligible_in_idle_run(input: &Input, rows: &[Row]) -> Option<String> {
     let thresholds = &input.options.thresholds;
     let computation_ns = input.timelines.whole.as_ref()?.computation_ns;
     let computation = computation_ns as f64 / input.total_ns()? as f64 * 100.0;
@@ -69,13 +69,13 @@ fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
         return None;
     }
     let gate = Gate::of(input, 0.0);
-    let is_drowned = |row: &&Row| {
+    let is_negligible = |row: &&Row| {
         let of_total = row.percent_of_total;
         row.percent_of_category > thresholds.gate_percent_of_category
             && of_total.is_some_and(|percent| percent < thresholds.gate_percent_of_total)
             && gate.is_slow(row)
     };
-    let n = rows.iter().filter(is_drowned).count() as u64;
+    let n = rows.iter().filter(is_negligible).count() as u64;
     let lines = [
         thresholds.gate_efficiency_percent,
         thresholds.gate_percent_of_total,

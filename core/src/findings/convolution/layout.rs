@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Observed, is_layout_change};
+use crate::base::interval::percent_or_zero;
 use crate::base::sort::Gather;
-use crate::findings::order::{Order, Placed, time_ns};
+use crate::findings::order::{Order, OrderedCall, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::Vendor;
 use crate::names::Family;
@@ -17,7 +18,7 @@ pub(super) struct Layouts<'a> {
     /// The time of layout-changing kernels inside convolutions.
     pub(super) inside_ns: i64,
     /// Copies of inputs and results directly before and after convolutions, and their time.
-    adjacent: Vec<Placed>,
+    adjacent: Vec<OrderedCall>,
     pub(super) adjacent_ns: i64,
     time_ns: i64,
 }
@@ -105,7 +106,7 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
             high if share >= high => ("high", high),
             _ => ("moderate", thresholds.conv_layout_percent),
         };
-        let inside = percent_of(observed.inside_ns, observed.time_ns).unwrap_or(0.0);
+        let inside = percent_or_zero(observed.inside_ns, observed.time_ns);
         let calls = format::counted(observed.adjacent.len() as u64, "call");
         let adjacent = format::time_ns(observed.adjacent_ns);
         let copies = match observed.adjacent.is_empty() {
@@ -150,7 +151,8 @@ fn advice(input: &Input, layouts: &Layouts) -> String {
     }
 }
 
-/// What the channels-last format needs besides, in parentheses: AMD's library of versions before 7 gets it only if asked.
+/// What the channels-last format needs besides, in parentheses: AMD's library of versions before 7 gets it only if
+/// asked.
 pub(super) fn channels_last_switch(input: &Input) -> &'static str {
     match input.vendor() {
         Some(Vendor::Amd) => {
@@ -185,7 +187,7 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
 
 /// Copies that keep the type and have as many elements as the input or the result of the convolution directly after or
 /// before them.
-fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<Placed> {
+fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<OrderedCall> {
     // The number of elements of a copy that changes the order of the dimensions in memory.
     let copied = |operation: &Operation| {
         if operation.family != Family::Elementwise || !is_copy(input.profile, operation) {

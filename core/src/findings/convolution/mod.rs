@@ -12,7 +12,7 @@ mod tests;
 mod words;
 
 use super::assessment::{Assessment, Band};
-use super::compute::{impact_of_steps, is_wide, won_by_16_bit};
+use super::compute::{impact_of_steps, is_wide, saved_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::compute::cause_of;
@@ -36,8 +36,8 @@ struct Observed<'a> {
     is_low: bool,
     /// Layout-changing kernels: how many ran, and their time.
     layout: (u64, i64),
-    /// The time of kernels that copy patches of the image into a matrix (im2col): kernels that read the image itself need
-    /// none.
+    /// The time of kernels that copy patches of the image into a matrix (im2col): kernels that read the image itself
+    /// need none.
     patches_ns: i64,
     /// The time of all other kernels beside the one that computes: bias, activation, casts, fills.
     others_ns: i64,
@@ -124,7 +124,7 @@ impl<'a> Observed<'a> {
     fn saves_most_in_16_bits(&self, input: &Input) -> bool {
         /// Of the lower end of what is usual.
         const FAR: f64 = 0.5;
-        let won_ns = won_by_16_bit(input, self.row).filter(|ns| self.is_wide && *ns > 0);
+        let won_ns = saved_by_16_bit(input, self.row).filter(|ns| self.is_wide && *ns > 0);
         let Some(won_ns) = won_ns else {
             return false;
         };
@@ -205,9 +205,7 @@ impl<'a> Observed<'a> {
 fn others_ns(input: &Input, row: &Row, is: impl Fn(HelperKind) -> bool) -> i64 {
     use HelperKind::{LayoutChange, Patches};
     let measured = MeasuredOperations::of(input.profile);
-    let helpers = measured
-        .get(input.profile, row.operation)
-        .map_or(&[][..], |measured| &measured.helpers);
+    let helpers = measured.helpers(input.profile, row.operation);
     let others = helpers
         .iter()
         .filter(|helper| !matches!(helper.kind, LayoutChange | Patches) && is(helper.kind));

@@ -7,7 +7,7 @@ use super::words::{
 };
 use super::{Observed, band, gate};
 use crate::assess::waterfall::Cause;
-use crate::findings::compute::won_by_16_bit;
+use crate::findings::compute::saved_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::prelude::*;
 use crate::findings::{run_time, slow_calls};
@@ -326,7 +326,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             ]
         },
         saves: Saves::AtMost(|input, observed| {
-            let ns = won_by_16_bit(input, observed.row)?;
+            let ns = saved_by_16_bit(input, observed.row)?;
             Some(run_time::part(
                 ns,
                 observed.computing_ns(),

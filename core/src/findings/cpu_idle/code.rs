@@ -69,7 +69,7 @@ impl<'a> ObservedCode<'a> {
             ..observed
         });
         let mut observed: Vec<ObservedCode> = observed.collect();
-        observed.arrange_by_key(|observed| std::cmp::Reverse(observed.ns()));
+        observed.arrange_by_largest(|observed| observed.ns());
         observed
     }
 
@@ -147,9 +147,7 @@ impl<'a> ObservedCode<'a> {
     /// Whether a gradient scaler asks for it.
     pub(super) fn is_of_scaler(&self, input: &Input) -> bool {
         let (trace, tree) = (&input.profile.trace, input.profile.full_tree());
-        let node = tree.node_of(self.event()).into_iter();
-        let callers = node.flat_map(|node| tree.ancestors(node));
-        let mut names = callers.filter_map(|node| Some(trace.name(tree.event(node)?)));
+        let mut names = tree.names_around(trace, self.event());
         names.any(|name| name.contains("grad_scaler.py"))
     }
 

@@ -29,8 +29,8 @@ use crate::base::interval::Interval;
 use crate::findings::prelude::*;
 use code::ObservedCode;
 use observed::Observed;
-use stages::StageSeen;
-use turns::Turns;
+use stages::ObservedStage;
+use turns::AlternatingGpus;
 
 pub(crate) use patterns::patterns;
 
@@ -62,11 +62,11 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let mut code = ObservedCode::of(input, &idle);
     let (observed, turns) = (
         Observed::of(input, &idle, &mut code),
-        Turns::of(input, &idle),
+        AlternatingGpus::of(input, &idle),
     );
     let of_code = code.iter();
     let of_code = of_code.flat_map(|observed| rule::find(input, code_rules::RULES, vec![observed]));
-    let stage = StageSeen::of(input, &idle, &code);
+    let stage = ObservedStage::of(input, &idle, &code);
     // The part of the run is more specific than the cause of its gaps.
     let of_causes = observed.iter().filter(|observed| {
         stage.is_none() || !observed.cause.is_late_launch() || !observed.cause.can_be_saved()
@@ -124,7 +124,6 @@ pub(crate) fn time_of(analyses: &Analyses, cause: IdleCause) -> Option<i64> {
 }
 
 fn add_facts(outcome: &mut Outcome, idle: &Idle) {
-    let time = |ns: Option<i64>| ns.map_or(Value::NO_NS, Value::Ns);
     let (timeline, kernels) = (&idle.timeline, &idle.kernels);
     let severity = Value::Text(idle.severity().label().to_owned());
     let main = idle.by_time().first().map(|(cause, _)| cause.key());
@@ -157,12 +156,12 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
         ("cpu_caused_idle_time", "Idle time that the CPU causes", Value::Ns(idle.code.all.ns)),
         ("explained_by_code", "Of it in named code", Value::percent(known)),
         ("gap_count", "Gaps", Value::Count(idle.gaps.count)),
-        ("avg_inter_kernel_gap", "Mean gap", time(idle.gaps.mean_ns())),
+        ("avg_inter_kernel_gap", "Mean gap", Value::ns(idle.gaps.mean_ns())),
         ("sync_point_count", "Gaps after the CPU waited for the GPU", Value::Count(n_waits)),
         ("total_kernel_count", "Kernels", Value::Count(kernels.kernels.count)),
         ("short_kernel_count", "Short kernels", Value::Count(kernels.n_short)),
         ("short_kernels", "Share of short kernels", Value::Percent(kernels.short_percent())),
-        ("avg_kernel_time", "Mean kernel", time(kernels.kernels.mean_ns())),
+        ("avg_kernel_time", "Mean kernel", Value::ns(kernels.kernels.mean_ns())),
     ]);
 }
 

@@ -71,23 +71,8 @@ impl<'a> Observed<'a> {
         });
         let (others, mut sure): (Vec<Observed>, Vec<Observed>) =
             causes.partition(|observed| !observed.cause.can_be_saved());
-        sure.arrange_by_key(|observed| std::cmp::Reverse(observed.left_ns()));
-        let whole = idle.severity_of(idle.savable_percent());
-        let most_of_code = code.iter().map(ObservedCode::ns).max();
-        for (rank, observed) in sure.iter_mut().enumerate() {
-            observed.severity = match rank {
-                0 if Some(observed.left_ns()) >= most_of_code => whole,
-                _ if observed.is_least_distance() => Severity::Low,
-                _ => idle.severity_of(idle.percent(observed.left_ns())),
-            };
-        }
-        let most = sure.first().map(Observed::left_ns);
-        if let Some(first) = code
-            .first_mut()
-            .filter(|observed| Some(observed.ns()) > most)
-        {
-            first.severity = whole;
-        }
+        sure.arrange_by_largest(|observed| observed.left_ns());
+        rate(idle, &mut sure, code);
         let has_main = idle.is_flagged()
             && code.is_empty()
             && idle.savable_percent() > thresholds.idle_flag_percent;
@@ -232,5 +217,23 @@ impl<'a> Observed<'a> {
         } else {
             "most of these launches belong to the optimizer: let it step on lists of parameters (`foreach=True`, where it has that option), or compile its step. Or "
         }
+    }
+}
+
+/// Rates causes and code, both longest first, by their idle time; the longest of all like the whole.
+fn rate(idle: &Idle, causes: &mut [Observed], code: &mut [ObservedCode]) {
+    let whole = idle.severity_of(idle.savable_percent());
+    let most_of_code = code.iter().map(ObservedCode::ns).max();
+    for (rank, observed) in causes.iter_mut().enumerate() {
+        observed.severity = match rank {
+            0 if Some(observed.left_ns()) >= most_of_code => whole,
+            _ if observed.is_least_distance() => Severity::Low,
+            _ => idle.severity_of(idle.percent(observed.left_ns())),
+        };
+    }
+    let most = causes.first().map(Observed::left_ns);
+    let mut longest = code.first_mut();
+    if let Some(first) = longest.take_if(|observed| Some(observed.ns()) > most) {
+        first.severity = whole;
     }
 }

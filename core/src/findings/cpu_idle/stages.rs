@@ -8,7 +8,7 @@ use crate::names::batch::Phase;
 use crate::profile::serving::{Stage, StageKind};
 
 /// A part of the run with most of its idle time.
-pub(super) struct StageSeen<'a> {
+pub(super) struct ObservedStage<'a> {
     idle: &'a Idle,
     stage: &'a Stage,
     is_diffusion: bool,
@@ -19,13 +19,13 @@ pub(super) struct StageSeen<'a> {
 /// It has this percentage of the idle time of the run.
 const MOST_PERCENT: f64 = 80.0;
 
-impl<'a> StageSeen<'a> {
+impl<'a> ObservedStage<'a> {
     /// `None` without graphs, or if idle time is elsewhere.
     pub(super) fn of(
         input: &Input<'a>,
         idle: &'a Idle,
         code: &[ObservedCode],
-    ) -> Option<StageSeen<'a>> {
+    ) -> Option<ObservedStage<'a>> {
         let serving = input.profile.serving()?;
         if serving.shape.launches == 0 {
             return None;
@@ -40,7 +40,7 @@ impl<'a> StageSeen<'a> {
         let one_off = idle.code.rows.iter().filter(|row| row.is_one_off);
         let excluded_ns = excluded_ns.saturating_add(sum(one_off.map(|row| row.all.ns)));
         let left_ns = stage.idle_ns().saturating_sub(excluded_ns);
-        let observed = StageSeen {
+        let observed = ObservedStage {
             idle,
             stage,
             is_diffusion: serving.of(Some(Phase::Diffusion)).next().is_some(),
@@ -50,8 +50,8 @@ impl<'a> StageSeen<'a> {
     }
 }
 
-impl Subject for StageSeen<'static> {
-    type Of<'a> = StageSeen<'a>;
+impl Subject for ObservedStage<'static> {
+    type Of<'a> = ObservedStage<'a>;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let observed = group.first();
@@ -79,7 +79,7 @@ impl Subject for StageSeen<'static> {
             ("length", format::time_ns(observed.stage.ns)),
             ("elsewhere", format::time_ns(elsewhere_ns)),
             (
-                "told",
+                "excluded",
                 match excluded_ns {
                     0 => String::new(),
                     ns => format!(
@@ -102,7 +102,7 @@ impl Subject for StageSeen<'static> {
     }
 }
 
-pub(super) const RULES: &[Rule<StageSeen>] = &[Rule {
+pub(super) const RULES: &[Rule<ObservedStage>] = &[Rule {
     key: "cpu_bound_beside_graphs",
     when: "most idle time lies before, between or after steps that graphs replay, and the CPU causes it",
     title: "CPU-bound part beside GPU graphs",
@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule<StageSeen>] = &[Rule {
     kernel: "nothing to tune: fewer, longer kernels need fewer launches.",
     notes: &[
         "The estimate is the idle time that the CPU causes there, all of it at most.",
-        "{told}",
+        "{excluded}",
     ],
     saves: Saves::Evidence,
     has_reproducer: false,

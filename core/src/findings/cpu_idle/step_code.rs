@@ -45,7 +45,7 @@ impl StepCode {
             })
         };
         let name = |node: NodeId| tree.event(node).map_or("", |event| trace.name(event));
-        let nodes = || std::iter::once(node).chain(tree.ancestors(node));
+        let nodes = || tree.with_ancestors(node);
         let around = || nodes().map(name);
         if !has_kernels(node) {
             let step = nodes().filter(|node| is_optimizer_step(name(*node)));
@@ -93,7 +93,7 @@ pub(super) fn cpu_operators(profile: &Profile, event: EventId) -> Vec<(StringId,
         }
     }
     let mut by_name = grouped(operators, |all: &mut i64, ns| *all = all.saturating_add(ns));
-    by_name.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    by_name.arrange_by_largest(|(_, ns)| *ns);
     by_name
 }
 

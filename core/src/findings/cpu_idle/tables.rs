@@ -125,7 +125,7 @@ pub(super) fn longest_gaps<'a>(
             Value::Quoted(place.text().replace('`', ""))
         })
     };
-    let python = |gap: &ExplainedGap| gap.frame.clone().map_or(Value::Empty, Value::Quoted);
+    let python = |gap: &ExplainedGap| Value::quoted(gap.frame.clone());
     #[rustfmt::skip]
     let columns: &[CellColumn<&ExplainedGap>] = &[
         ("start", "Starts at", &|gap| Value::Ns(idle.start_ns(gap))),
@@ -136,7 +136,7 @@ pub(super) fn longest_gaps<'a>(
         ("after", "After", &|gap| activity(gap.gap.after)),
         ("after_stream", "Stream", &|gap| stream(gap.gap.after)),
         ("launch_call", "Launched by", &|gap| quoted(gap.launch)),
-        ("launch_after", "Launched at", &|gap| gap.launch_after_ns.map_or(Value::NO_NS, Value::Ns)),
+        ("launch_after", "Launched at", &|gap| Value::ns(gap.launch_after_ns)),
         ("waited_in", "CPU waited in", &|gap| quoted(gap.waited_in)),
         ("operator", "In operator", &|gap| operator(gap)),
         ("python", "In", &|gap| python(gap)),
@@ -161,7 +161,7 @@ pub(super) fn code_table(
 ) -> Table {
     let quoted = |text: Option<&str>| {
         let text = text.map(|text| format::middle_ellipsis(text, 60));
-        text.map_or(Value::Empty, Value::Quoted)
+        Value::quoted(text)
     };
     let kind = |row: &CodeRow| {
         let is_launching = row.is_mostly(IdleCause::LaunchBound);
@@ -261,10 +261,8 @@ pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<Str
 /// The operator that waits; among those that read a value, the outermost: `aten::is_nonzero`.
 fn waiting_operator(input: &Input, wait: EventId) -> Option<String> {
     let (trace, tree) = (&input.profile.trace, &input.profile.tree);
-    let operators = tree.ancestors(tree.node_of(wait)?);
-    let operators = operators.filter(|node| tree.category(trace, *node) == Category::CpuOp);
-    let names = operators.filter_map(|node| Some(trace.events.name(tree.event(node)?)));
-    let names: Vec<StringId> = names.collect();
+    let operators = tree.ops_around(trace, wait);
+    let names: Vec<StringId> = operators.map(|event| trace.events.name(event)).collect();
     let mut outermost = names.iter().rev();
     let reads = |name: &&StringId| {
         let activity = CpuActivity::of_span(Category::CpuOp, trace.strings.get(**name));
@@ -312,7 +310,7 @@ fn kernels(idle: &Idle) -> Table {
         ("category", "Category", &|(family, _)| Value::Text(family.label().to_owned())),
         ("kernels", "Kernels", &|(_, tally)| Value::Count(tally.count)),
         ("kernel_time", "Time", &|(_, tally)| Value::Ns(tally.ns)),
-        ("avg_kernel_time", "Mean", &|(_, tally)| tally.mean_ns().map_or(Value::NO_NS, Value::Ns)),
+        ("avg_kernel_time", "Mean", &|(_, tally)| Value::ns(tally.mean_ns())),
     ];
     let title = "Kernels by category";
     Table::of(

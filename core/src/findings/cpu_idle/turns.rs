@@ -36,7 +36,7 @@ enum Relation {
 }
 
 /// Several GPUs, at least one of which is idle for much of the time while another one is busy.
-pub(super) struct Turns<'a> {
+pub(super) struct AlternatingGpus<'a> {
     idle: &'a Idle,
     relation: Relation,
     n_gpus: u64,
@@ -47,9 +47,9 @@ pub(super) struct Turns<'a> {
     waited_ns: i64,
 }
 
-impl<'a> Turns<'a> {
+impl<'a> AlternatingGpus<'a> {
     /// `None` if GPUs wait for less than the threshold.
-    pub(super) fn of(input: &Input, idle: &'a Idle) -> Option<Turns<'a>> {
+    pub(super) fn of(input: &Input, idle: &'a Idle) -> Option<AlternatingGpus<'a>> {
         let all = input.timelines.gpus.iter();
         let busy: Vec<(i64, StringId)> = all.map(|(gpu, of)| (of.busy_ns, *gpu)).collect();
         let (busiest_ns, _) = *busy.iter().max_by_key(|(ns, _)| *ns)?;
@@ -60,7 +60,7 @@ impl<'a> Turns<'a> {
         let mean_ns = sum(busy.iter().map(|(ns, _)| *ns)) / count.max(1);
         let waited_ns = |busy_ns: i64| idle.timeline.busy_ns.saturating_sub(busy_ns);
         let is_flagged = |ns: i64| idle.percent(waited_ns(ns)) > idle.thresholds.idle_flag_percent;
-        (count > 1 && is_flagged(mean_ns)).then(|| Turns {
+        (count > 1 && is_flagged(mean_ns)).then(|| AlternatingGpus {
             idle,
             relation: match () {
                 () if is_flagged(busiest_ns) => Relation::TakeTurns,
@@ -97,8 +97,8 @@ fn are_independent(profile: &Profile) -> bool {
     processes.len() > 1 && all.len() == n_pairs
 }
 
-impl Subject for Turns<'static> {
-    type Of<'a> = Turns<'a>;
+impl Subject for AlternatingGpus<'static> {
+    type Of<'a> = AlternatingGpus<'a>;
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let turns = group.first();
@@ -152,7 +152,7 @@ fn busy_by_gpu(input: &Input) -> Table {
     Table::of("idle_by_gpu", title, &input.timelines.gpus, columns)
 }
 
-pub(super) const RULES: &[Rule<Turns>] = &[
+pub(super) const RULES: &[Rule<AlternatingGpus>] = &[
     Rule {
         key: "gpus_take_turns",
         when: "each of several GPUs is idle for much of the time while another one is busy",
@@ -160,7 +160,7 @@ pub(super) const RULES: &[Rule<Turns>] = &[
         title: "GPUs wait for each other",
         issue: "While some of {gpus} are busy, others are idle: a GPU waits for {time} on average ({share} of the run).",
         model: "let them run at once: several micro-batches in flight where each GPU has a part of the layers, layers that are split over all GPUs, or a copy of the model on each; and give each as much to do as the others.",
-        ..TURNS
+        ..ALTERNATING
     },
     Rule {
         key: "gpus_unequal",
@@ -169,7 +169,7 @@ pub(super) const RULES: &[Rule<Turns>] = &[
         title: "One GPU has more to do than others",
         issue: "Of {gpus} the busiest is busy for {busiest} of {total}, GPU {gpu} for {least}: a GPU is idle for {time} on average ({share} of the run) while others are busy.",
         model: "give each GPU as much to do as the others: an equal share of the batch or of the requests where each has a copy of the model, layers that take equally long where each has a part of it.",
-        ..TURNS
+        ..ALTERNATING
     },
     Rule {
         key: "gpus_unequal",
@@ -179,11 +179,11 @@ pub(super) const RULES: &[Rule<Turns>] = &[
         model: "record and report the process of GPU {gpu} alone, to see what its CPU does while the GPU is idle; where the processes take from one queue or batch, give each an equal share.",
         kernel: "nothing to gain in a kernel.",
         notes: &[],
-        ..TURNS
+        ..ALTERNATING
     },
 ];
 
-const TURNS: Rule<Turns> = Rule {
+const ALTERNATING: Rule<AlternatingGpus> = Rule {
     kernel: "nothing to gain in a kernel, except those of the GPU that is busy longest.",
     notes: &[
         "The busiest GPU is busy for {busiest} of {total}, a GPU on average for {mean}.",

@@ -5,6 +5,7 @@ use super::base::COPY;
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
+use crate::names::words::contains_any;
 use crate::perf::element_bytes;
 
 const CONVERSION: Rule<Observed> = Rule {
@@ -34,7 +35,7 @@ pub(super) const INTEGERS: Rule<Observed> = Rule {
 pub(super) const QUANTIZATION: Rule<Observed> = Rule {
     when: "it converts to 8 bits or fewer",
     applies: |_, observed| {
-        let is_narrow = |dtype: &str| ["Float8", "Float4"].iter().any(|one| dtype.contains(one));
+        let is_narrow = |dtype: &str| contains_any(dtype, &["Float8", "Float4"]);
         observed.is_long(ElementwiseKind::Cast)
             && observed.types.is_some_and(|[to, _]| is_narrow(to))
     },

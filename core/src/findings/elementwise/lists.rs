@@ -107,9 +107,9 @@ fn is_of_clipping(input: &Input, observed: &Observed) -> bool {
         return false;
     }
     let tree = input.profile.full_tree();
-    let call = observed.operation.first().map(|call| call.event);
-    let node = call.and_then(|event| tree.node_of(event)).into_iter();
-    let callers = node.flat_map(|node| tree.ancestors(node));
-    let mut names = callers.filter_map(|node| Some(trace.name(tree.event(node)?)));
-    names.any(|name| name.contains(NAME))
+    let first = observed.operation.first();
+    first.is_some_and(|call| {
+        let mut names = tree.names_around(trace, call.event);
+        names.any(|name| name.contains(NAME))
+    })
 }

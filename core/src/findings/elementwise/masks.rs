@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::findings::order::{Order, Placed};
+use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
 use crate::names::elementwise::{ElementwiseKind, is_triangle};
 use crate::profile::Profile;
@@ -50,8 +50,8 @@ impl Masks {
         if !parts.contains(&Some(Part::Triangle)) {
             return masks;
         }
-        let part = |placed: &Placed| parts.get(placed.operation).copied().flatten();
-        let shape = |placed: &Placed| {
+        let part = |placed: &OrderedCall| parts.get(placed.operation).copied().flatten();
+        let shape = |placed: &OrderedCall| {
             let tensors = input.operation(placed.operation).tensors(input.profile);
             tensors.first().map(|tensor| tensor.shape)
         };
@@ -64,12 +64,12 @@ impl Masks {
                 {
                     continue;
                 }
-                let is_next = |placed: &&Placed| {
+                let is_next = |placed: &&OrderedCall| {
                     matches!(part(placed), Some(Part::Triangle | Part::Conversion))
                         && shape(placed) == shape(first)
                 };
                 let next = rest.iter().take_while(is_next);
-                let mask: Vec<&Placed> = std::iter::once(first).chain(next).collect();
+                let mask: Vec<&OrderedCall> = std::iter::once(first).chain(next).collect();
                 for placed in mask.iter().filter(|_| mask.len() > 1) {
                     let of_it = masks.0.entry(placed.operation).or_default();
                     of_it.n += 1;

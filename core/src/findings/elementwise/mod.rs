@@ -18,6 +18,7 @@ use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement};
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
+use crate::names::words;
 use crate::perf::{OpInput, is_integer_type, product};
 use crate::profile::Profile;
 use crate::profile::elementwise::{has_double, is_fill_alone};
@@ -328,11 +329,8 @@ fn notes(input: &Input, outcome: &mut Outcome, baseline: &Baseline) {
 /// The number and time of copies on the device that are not done by kernels.
 fn device_copies(input: &Input) -> (u64, i64) {
     let strings = &input.profile.trace.strings;
-    let is_device_copy = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        let mut words = ["dtod", "device -> device", "devicetodevice"].iter();
-        words.any(|word| name.contains(word))
-    };
+    let is_device_copy =
+        |name: &str| words::holds(name, &["dtod", "device -> device", "devicetodevice"]);
     let copies = input
         .operations()
         .filter(|(_, operation, _)| operation.family == Family::MemoryCopy)

@@ -3,7 +3,7 @@
 use super::base::{AT_MOST, COPY, ELEMENTWISE, GAP, MOVED, SLOW};
 use super::{InGraphs, Observed, conversions, dropout, lists, slices};
 use crate::findings::prelude::*;
-use crate::findings::run_time::are_held;
+use crate::findings::run_time::are_off_critical_path;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_random, is_resampling};
 use crate::profile::elementwise::could_be_dense;
@@ -270,7 +270,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         words: |group| {
             let operations = group.rows.iter().map(|row| row.operation);
             let (or_graphs, short) = match InGraphs::of(group.input, &group.rows) {
-                InGraphs::None if are_held(group.input, operations) => {
+                InGraphs::None if are_off_critical_path(group.input, operations) => {
                     (", or replay them as one GPU graph", AT_MOST)
                 }
                 // A graph only makes launches cheap, and these are already on time.

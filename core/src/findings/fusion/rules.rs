@@ -284,9 +284,8 @@ fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
 pub(super) fn candidate_table(candidates: &[&Candidate]) -> Option<Table> {
     /// Further candidates add little.
     const MAX_CANDIDATES: usize = 12;
-    let module = |one: &Candidate| one.class.clone().map_or(Value::Empty, Value::Quoted);
-    let saving =
-        |impact: Option<Impact>| impact.map_or(Value::NO_NS, |saved| Value::Ns(saved.mid_ns));
+    let module = |one: &Candidate| Value::quoted(one.class.clone());
+    let saving = |impact: Option<Impact>| Value::ns(impact.map(|saved| saved.mid_ns));
     #[rustfmt::skip]
     let columns: &[CellColumn<&Candidate>] = &[
         ("pattern", "Pattern", &|one| Value::Text(one.kind.label().to_owned())),
@@ -311,7 +310,7 @@ fn step_table(input: &Input, candidate: &Candidate) -> Table {
     let kernel = |at: usize| {
         let names = input.operation(at).kernel_names(input.profile);
         let name = names.first().map(|name| format::middle_ellipsis(name, 100));
-        name.map_or(Value::Empty, Value::Quoted)
+        Value::quoted(name)
     };
     let has_model = |at: usize| input.operation(at).known().is_some();
     #[rustfmt::skip]

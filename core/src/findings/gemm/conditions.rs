@@ -14,19 +14,20 @@ use crate::profile::origin::is_in_linear_loss;
 
 /// Whether the kernels beside the one that multiplies are mostly the reductions of a split along K.
 pub(super) fn is_of_split(input: &Input, observed: &Observed) -> bool {
-    let measured = MeasuredOperations::of(input.profile);
-    let measured = measured.get(input.profile, observed.row.operation);
-    let longest = measured.and_then(|measured| measured.helpers.first());
-    longest.is_some_and(|helper| helper.kind == HelperKind::SplitSum)
+    longest_helper(input, observed) == Some(HelperKind::SplitSum)
 }
 
 /// Whether what runs beside a GEMM that adds to a tensor mostly copies that tensor.
 pub(super) fn copies_summand(input: &Input, observed: &Observed) -> bool {
-    let measured = MeasuredOperations::of(input.profile);
-    let measured = measured.get(input.profile, observed.row.operation);
-    let longest = measured.and_then(|measured| measured.helpers.first());
     let adds = observed.operation.short_name(input.profile).contains("add");
-    adds && longest.is_some_and(|helper| helper.kind == HelperKind::Copy)
+    adds && longest_helper(input, observed) == Some(HelperKind::Copy)
+}
+
+/// What most of the time in kernels beside the one that multiplies is for.
+fn longest_helper(input: &Input, observed: &Observed) -> Option<HelperKind> {
+    let measured = MeasuredOperations::of(input.profile);
+    let measured = measured.get(input.profile, observed.row.operation)?;
+    Some(measured.helpers.first()?.kind)
 }
 
 /// Whether an operand is one matrix for the whole batch, and an entry of the other one is narrower than most tiles.

@@ -11,11 +11,11 @@ mod tests;
 use std::sync::OnceLock;
 
 use super::expert_loops::ExpertLoops;
-use super::narrower::{is_complex, is_wide, won_by_16_bit};
+use super::narrower::{is_complex, is_wide, saved_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
-use crate::findings::compute::cause_of;
+use crate::findings::compute::{are_idle_units_half, cause_of};
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
@@ -74,10 +74,7 @@ impl Observed<'_> {
 
     /// Workgroups and compute units, if some of these have no work.
     fn few_workgroups(&self) -> Option<(u64, u32)> {
-        self.fact(|fact| match fact {
-            Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
-            _ => None,
-        })
+        self.waterfall.as_ref()?.few_workgroups()
     }
 
     /// Whether at least three of four units have no workgroup.
@@ -88,12 +85,7 @@ impl Observed<'_> {
 
     /// Whether units without a workgroup explain at least half of the gap.
     fn is_short_of_workgroups(&self) -> bool {
-        let gap = |percent: f64| 1.0 - percent / 100.0;
-        let few = self.few_workgroups().zip(self.row.efficiency_percent);
-        few.is_some_and(|((workgroups, units), percent)| {
-            let idle = 1.0 - workgroups as f64 / f64::from(units);
-            idle * 2.0 >= gap(percent)
-        })
+        are_idle_units_half(self.few_workgroups(), self.row)
     }
 
     /// The GPU generation that its kernel was built for, and that of the GPU.
@@ -302,14 +294,12 @@ fn look<'a>(
     }
 }
 
-/// Whether what runs beside a GEMM mostly adds up its parts along K, in a small part of its time: the price of using more
-/// of the GPU than its tiles would.
+/// Whether what runs beside a GEMM mostly adds up its parts along K, in a small part of its time: the price of using
+/// more of the GPU than its tiles would.
 fn is_cheap_split(input: &Input, row: &Row) -> bool {
     const SMALL: f64 = 0.2;
     let measured = MeasuredOperations::of(input.profile);
-    let helpers = measured
-        .get(input.profile, row.operation)
-        .map_or(&[][..], |measured| &measured.helpers);
+    let helpers = measured.helpers(input.profile, row.operation);
     let adds_up = |helper: &Helper| helper.kind == HelperKind::SplitSum;
     let all_ns = sum(helpers.iter().map(|helper| helper.ns));
     helpers.first().is_some_and(adds_up) && (all_ns as f64) < row.time_ns as f64 * SMALL
@@ -358,8 +348,9 @@ fn mark_one_input(input: &Input, observed: &mut [Observed]) {
 /// Whether FP32 or FP64 is wider than most of the trace, or slower than 16 bits would be.
 fn is_too_wide(input: &Input, row: &Row, spec: ComputeSpec, among_narrow: bool) -> bool {
     // FP64 in all of a trace is intended.
-    let saves =
-        || spec.precision != Precision::Fp64 && won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
+    let saves = || {
+        spec.precision != Precision::Fp64 && saved_by_16_bit(input, row).is_some_and(|ns| ns > 0)
+    };
     is_wide(spec) && !is_complex(input, input.operation(row.operation)) && (among_narrow || saves())
 }
 

@@ -16,6 +16,7 @@ use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::Family;
 use crate::names::moe::{dequantizes, quantizes};
+use crate::names::words::contains_any;
 use crate::perf::fused_ops;
 use crate::profile::operations::Operation;
 use crate::profile::streams::{Step, steps};
@@ -191,7 +192,7 @@ fn part(input: &Input, at: usize, operation: &Operation) -> Part {
         }
         _ => {}
     }
-    let kernels = operation.work().filter_map(|id| input.profile.gpu.get(id));
+    let kernels = operation.activity(input.profile);
     let mut names = kernels.map(|work| input.profile.trace.strings.get(work.name));
     let kernel = names.next().unwrap_or("");
     let of_name = |is: fn(&str) -> bool| is(full) || is(kernel);
@@ -201,7 +202,7 @@ fn part(input: &Input, at: usize, operation: &Operation) -> Part {
     if of_name(quantizes) {
         return Part::Quantizes;
     }
-    let is_narrow = |dtype: &str| NARROW.iter().any(|narrow| dtype.contains(narrow));
+    let is_narrow = |dtype: &str| contains_any(dtype, NARROW);
     if operation.family == Family::Triton {
         let tensors = operation.tensors(input.profile);
         return generated(full, tensors.iter().any(|tensor| is_narrow(tensor.dtype)));

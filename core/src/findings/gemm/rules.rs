@@ -13,7 +13,7 @@ use crate::assess::waterfall::Cause;
 use crate::findings::compute::{beyond_roofline_ns, impact_of_gap, impact_of_steps, least_ns};
 use crate::findings::finding::Impact;
 use crate::findings::narrower::{
-    instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_types, width, won_by_16_bit,
+    instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_types, saved_by_16_bit, width,
 };
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
@@ -276,7 +276,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 ("instead", instead_of_32_bits(group.input, &group.rows)),
             ]
         },
-        saves: Saves::AtMost(|input, observed| won_by_16_bit(input, observed.row)),
+        saves: Saves::AtMost(|input, observed| saved_by_16_bit(input, observed.row)),
         ..Rule::BASE
     },
     Rule {

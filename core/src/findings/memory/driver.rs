@@ -40,16 +40,19 @@ pub(super) fn issue(input: &Input, device: Option<&DeviceMemory>) -> Option<Issu
         return None;
     }
     let idle_ns = idle_ns(input, &uses);
+    let idle_ns = idle_ns.filter(|ns| *ns > 0);
     let levels = device.map(|device| changes(device, steady.as_deref()));
     let bytes = levels
         .map(|(taken, given)| taken.max(given))
         .filter(|bytes| *bytes > 0);
     let n_of = |call: DriverCall| uses.iter().filter(|one| one.call == call).count() as u64;
     let (n_taken, n_given) = (n_of(DriverCall::Allocate), n_of(DriverCall::Free));
-    let text = |bytes: Option<u64>| match bytes.filter(|bytes| *bytes > 0) {
-        Some(bytes) => format::bytes(bytes),
-        None => String::new(),
+    let known = |bytes: Option<u64>| {
+        let bytes = bytes.filter(|bytes| *bytes > 0);
+        bytes.map_or(String::new(), format::bytes)
     };
+    let retries = Some(n_retries).filter(|n| *n > 0);
+    let retries = retries.map(|n| format::counted(n, "allocation"));
     Some(Issue {
         kind: Kind::Driver,
         priority: match n_retries > 0 {
@@ -58,30 +61,17 @@ pub(super) fn issue(input: &Input, device: Option<&DeviceMemory>) -> Option<Issu
         },
         bytes,
         time_ns,
-        impact: idle_ns
-            .filter(|ns| *ns > 0)
-            .map(|ns| Impact::at_most(ns.min(time_ns))),
+        impact: idle_ns.map(|ns| Impact::at_most(ns.min(time_ns))),
         events: uses.iter().map(|one| one.event).take(MOST_ROWS).collect(),
         words: vec![
             ("taken", format::counted(n_taken, "allocation")),
             ("given", format::counted(n_given, "release")),
             ("time", format::time_ns(time_ns)),
             ("share", format::percent(percent)),
-            (
-                "idle",
-                idle_ns
-                    .filter(|ns| *ns > 0)
-                    .map_or(String::new(), format::time_ns),
-            ),
-            (
-                "retries",
-                match n_retries {
-                    0 => String::new(),
-                    n => format::counted(n, "allocation"),
-                },
-            ),
-            ("grown", text(levels.map(|(taken, _)| taken))),
-            ("flushed", text(levels.map(|(_, given)| given))),
+            ("idle", idle_ns.map_or(String::new(), format::time_ns)),
+            ("retries", retries.unwrap_or_default()),
+            ("grown", known(levels.map(|(taken, _)| taken))),
+            ("flushed", known(levels.map(|(_, given)| given))),
             holds("steps", steady.is_some()),
         ],
         tables: vec![table(input, uses)],
@@ -129,14 +119,10 @@ fn changes(device: &DeviceMemory, steady: Option<&[Interval]>) -> (u64, u64) {
 
 fn table(input: &Input, mut uses: Vec<DriverUse>) -> Table {
     let trace = &input.profile.trace;
-    uses.arrange_by_key(|one| std::cmp::Reverse(one.span.length()));
+    uses.arrange_by_largest(|one| one.span.length());
     uses.truncate(MOST_ROWS);
     let operator = |one: &DriverUse| {
-        let tree = &input.profile.tree;
-        let above = tree
-            .node_of(one.event)
-            .and_then(|node| tree.op_above(trace, node));
-        let above = above.and_then(|node| tree.event(node));
+        let above = input.profile.tree.op_above_event(trace, one.event);
         above.map_or(Value::Empty, |event| {
             Value::Quoted(trace.name(event).to_owned())
         })

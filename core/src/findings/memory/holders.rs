@@ -28,12 +28,8 @@ impl Remedy {
     fn of(profile: &Profile, call: EventId) -> Remedy {
         let trace = &profile.trace;
         let tree = &profile.tree;
-        let above = tree.node_of(call).into_iter();
-        let above = above.flat_map(|node| tree.ancestors(node));
-        let above = above
-            .filter_map(|node| tree.event(node))
-            .map(|event| trace.name(event));
         let operator = trace.name(call);
+        let above = tree.names_around(trace, call);
         let names: Vec<&str> = std::iter::once(operator).chain(above).collect();
         let any = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name));
         let is_softmax = matches!(operator, "aten::_softmax" | "aten::softmax");
@@ -67,11 +63,9 @@ fn is_in_attention(profile: &Profile, call: EventId) -> bool {
         return false;
     }
     let (trace, tree) = (&profile.trace, profile.full_tree());
-    let above = tree.node_of(call).into_iter();
-    let above = above.flat_map(|node| tree.ancestors(node));
-    let frames = above.filter_map(|node| tree.event(node));
+    let around = tree.calls_around(call);
     let mut frames =
-        frames.filter(|event| trace.events.category(*event) == Category::PythonFunction);
+        around.filter(|event| trace.events.category(*event) == Category::PythonFunction);
     frames.any(|event| {
         let name = trace.name(event);
         let lower = name.to_ascii_lowercase();
@@ -83,17 +77,17 @@ fn is_in_attention(profile: &Profile, call: EventId) -> bool {
 pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Issue> {
     let profile = input.profile;
     let least = input.options.thresholds.memory_holder_percent;
-    let holders = device.peak_by_asking(profile).into_iter();
+    let holders = device.peak_by_requester(profile).into_iter();
     let large = holders.filter_map(|holder| {
         let percent = share(holder.bytes, device.peak.allocated)?;
         let (operator, call) = (holder.operator?, holder.call?);
         if percent <= least {
             return None;
         }
-        let asking = requester(&profile.trace, &profile.tree, call);
-        let remedy = Remedy::of(profile, asking);
+        let requested_by = requester(profile, call);
+        let remedy = Remedy::of(profile, requested_by);
         let mut issue = Issue::new(Kind::Holder(remedy), device, holder.bytes);
-        issue.events = vec![asking];
+        issue.events = vec![requested_by];
         issue.words.extend([
             ("operator", quoted(profile, operator)),
             ("percent", format::percent(percent)),
@@ -126,9 +120,9 @@ pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Issue> {
     let mut by_operator: Map<StringId, (u64, Vec<Block>)> = Map::default();
     for block in device.blocks.iter().filter(is_brief) {
         let Some(call) = block.call else { continue };
-        let asking = requester(&profile.trace, &profile.tree, call);
+        let requested_by = requester(profile, call);
         let of_it = by_operator
-            .entry(profile.trace.events.name(asking))
+            .entry(profile.trace.events.name(requested_by))
             .or_default();
         of_it.0 = of_it.0.saturating_add(block.bytes);
         of_it.1.push(*block);

@@ -83,7 +83,7 @@ impl Issue {
     }
 
     /// Merges the same issue on another device: the one with more memory is described, and the other is named.
-    fn take_in(&mut self, mut other: Issue) {
+    fn merge(&mut self, mut other: Issue) {
         if other.bytes > self.bytes {
             std::mem::swap(self, &mut other);
         }
@@ -101,7 +101,7 @@ fn of_all_devices(all: Vec<Issue>) -> Vec<Issue> {
     let mut merged: Vec<Issue> = Vec::new();
     for issue in all {
         match merged.iter_mut().find(|one| one.is_alike(&issue)) {
-            Some(one) => one.take_in(issue),
+            Some(one) => one.merge(issue),
             None => merged.push(issue),
         }
     }
@@ -191,7 +191,6 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
 fn facts(outcome: &mut Outcome, memory: &Memory) {
     let main = memory.main().max_by_key(|device| device.peak.allocated);
     if let Some(device) = main {
-        let bytes = |bytes: Option<u64>| bytes.map_or(Value::NO_BYTES, Value::Bytes);
         outcome.facts([
             ("device", "Device", Value::Text(device.label.clone())),
             ("peak", "Peak in use", Value::Bytes(device.peak.allocated)),
@@ -208,7 +207,7 @@ fn facts(outcome: &mut Outcome, memory: &Memory) {
             (
                 "unused",
                 "Reserved and not in use at the peak",
-                bytes(device.peak.unused_bytes()),
+                Value::bytes(device.peak.unused_bytes()),
             ),
             (
                 "allocation_count",

@@ -95,9 +95,9 @@ pub(super) fn operators(
     let profile = input.profile;
     let mut all = device.by_operator(profile);
     all.retain(|one| figure(one) > 0);
-    all.arrange_by_key(|one| std::cmp::Reverse(figure(one)));
+    all.arrange_by_largest(|one| figure(one));
     all.truncate(MOST_ROWS);
-    let life = |one: &OperatorMemory| one.median_life_ns.map_or(Value::NO_NS, Value::Ns);
+    let life = |one: &OperatorMemory| Value::ns(one.median_life_ns);
     let columns: &[CellColumn<OperatorMemory>] = &[
         ("operator", "Operator", &|one| {
             operator_name(profile, one.operator)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::assess::Thresholds;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::{percent_of, percent_or_zero, sum};
 use crate::findings::narrower::is_wide;
 use crate::findings::{Impact, Input, Severity};
 use crate::hardware::{GpuSpec, Links};
@@ -12,7 +12,9 @@ use crate::profile::Profile;
 use crate::profile::collectives::{
     CollectiveSummary, RepeatedTime, StagedTime, Waits, collectives, linked_gpus, staged_time,
 };
-use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, OfOne, copies};
+use crate::profile::copies::{
+    Copies, CopySummary, DdpCopy, Direction, HostMemory, OnOneGpu, copies,
+};
 use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuTimeline;
@@ -127,7 +129,7 @@ impl Facts {
     }
 
     pub(crate) fn percent(&self, ns: i64) -> f64 {
-        percent_of(ns, self.timeline.total_ns()).unwrap_or(0.0)
+        percent_or_zero(ns, self.timeline.total_ns())
     }
 
     pub(crate) fn assess(&self, direction: Direction) -> Option<&CopyAssessment> {
@@ -275,18 +277,18 @@ pub(crate) struct CopyAssessment {
     /// Kernels of their GPU without concurrent copies in this direction: how much more of these can be hidden.
     pub(super) free_ns: i64,
     /// Most of their time comes from `DistributedDataParallel`, which copies these.
-    pub(super) of_ddp: Vec<OfDdp>,
+    pub(super) of_ddp: Vec<DdpCopy>,
 }
 
 impl CopyAssessment {
     fn new(facts: &Facts, direction: Direction, copies: &Copies) -> CopyAssessment {
         let lines = &facts.thresholds;
-        let percent = facts.percent(copies.of_one.time_ns);
+        let percent = facts.percent(copies.on_one_gpu.time_ns);
         let count = copies.count as f64;
         let origins = || facts.copies.origins_of(direction);
         // These could be hidden by computation if the memory were pinned.
         let pageable = origins().filter(|(origin, _)| origin.memory == Some(HostMemory::Pageable));
-        let pageable_ns = sum(pageable.map(|(_, copies)| copies.of_one.exposed_ns));
+        let pageable_ns = sum(pageable.map(|(_, copies)| copies.on_one_gpu.exposed_ns));
         let of_time = [
             lines.copy_critical_percent,
             lines.copy_high_percent,
@@ -299,14 +301,14 @@ impl CopyAssessment {
             lines.copy_medium_count,
             lines.copy_low_count,
         ];
-        let cost_ns = copies.of_one.cost_ns();
+        let cost_ns = copies.on_one_gpu.cost_ns();
         let cost_percent = facts.percent(cost_ns);
-        let ddp_ns = |of_ddp: OfDdp| {
+        let ddp_ns = |of_ddp: DdpCopy| {
             let asked = origins().filter(|(origin, _)| origin.of_ddp == Some(of_ddp));
             sum(asked.map(|(_, copies)| copies.time_ns))
         };
-        let is_of_ddp = sum(OfDdp::ALL.map(ddp_ns)) > copies.time_ns / 2;
-        let of_ddp = OfDdp::ALL.into_iter();
+        let is_of_ddp = sum(DdpCopy::ALL.map(ddp_ns)) > copies.time_ns / 2;
+        let of_ddp = DdpCopy::ALL.into_iter();
         CopyAssessment {
             direction,
             copies: copies.clone(),
@@ -323,13 +325,13 @@ impl CopyAssessment {
             are_pinned: origins().all(|(origin, _)| origin.memory == Some(HostMemory::Pinned)),
             are_pageable: origins().all(|(origin, _)| origin.memory == Some(HostMemory::Pageable)),
             are_large: copies.avg_bytes().is_some_and(|bytes| bytes >= LARGE_BYTES),
-            are_hidden: copies.of_one.is_hidden(),
+            are_hidden: copies.on_one_gpu.is_hidden(),
             free_ns: {
-                let OfOne {
+                let OnOneGpu {
                     time_ns,
                     exposed_ns,
                     ..
-                } = copies.of_one;
+                } = copies.on_one_gpu;
                 let (gpu, hidden_ns) = (&facts.most_memcpy, time_ns.saturating_sub(exposed_ns));
                 let kernels_ns = gpu.computation_ns.saturating_add(gpu.exposed_comm_ns);
                 kernels_ns.saturating_sub(hidden_ns).max(0)
@@ -342,7 +344,7 @@ impl CopyAssessment {
 
     /// What hiding or avoiding them saves: for copies over a link, kernels that could hide them limit its lower end.
     pub(super) fn impact(&self) -> Impact {
-        let all = Impact::at_most(self.copies.of_one.exposed_ns);
+        let all = Impact::at_most(self.copies.on_one_gpu.exposed_ns);
         let low_ns = match self.direction.leaves() {
             true => all.low_ns.min(self.free_ns),
             false => all.low_ns,
@@ -356,14 +358,18 @@ impl CopyAssessment {
 
     /// What no overlap can hide of copies over a link, because too few kernels run.
     pub(super) fn beyond_overlap_ns(&self) -> Option<i64> {
-        let left_ns = self.copies.of_one.exposed_ns.saturating_sub(self.free_ns);
+        let left_ns = self
+            .copies
+            .on_one_gpu
+            .exposed_ns
+            .saturating_sub(self.free_ns);
         (self.direction.leaves() && left_ns > 0).then_some(left_ns)
     }
 
     /// The bytes determine their time: most of what is exposed can be saved by moving fewer of them alone.
     pub(super) fn are_bound_by_link(&self) -> bool {
         let beyond_ns = self.beyond_overlap_ns().unwrap_or(0);
-        self.are_pinned && self.are_large && beyond_ns > self.copies.of_one.exposed_ns / 2
+        self.are_pinned && self.are_large && beyond_ns > self.copies.on_one_gpu.exposed_ns / 2
     }
 
     /// The count raises the severity of the time by at most one level, and copies hidden by other kernels are at most

@@ -7,7 +7,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::findings::{Input, run_time};
 use crate::names::cpu_activity::CpuActivity;
-use crate::profile::copies::{CopyOrigin, Direction, HostMemory, OfDdp, direction};
+use crate::profile::copies::{CopyOrigin, DdpCopy, Direction, HostMemory, direction};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, StringId};
 
@@ -48,8 +48,8 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
     let buffers =
         "buffers of the model, which `DistributedDataParallel` broadcasts before each forward pass";
     let mut sentences = vec![
-        of_ddp(OfDdp::Gradients, gradients),
-        of_ddp(OfDdp::Buffers, buffers),
+        of_ddp(DdpCopy::Gradients, gradients),
+        of_ddp(DdpCopy::Buffers, buffers),
     ];
     // By operator, over all kinds of memory and frames.
     let origins = facts.copies.origins_of(direction);
@@ -161,9 +161,8 @@ impl Checkpoints {
         let copies = profile.gpu.all();
         let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
         let copies = copies.map(|work| {
-            let node = work.launched_by.and_then(|call| tree.node_of(call));
-            let calls = node.into_iter().flat_map(|node| tree.ancestors(node));
-            let calls = calls.filter_map(|node| tree.event(node));
+            let launch = work.launched_by.into_iter();
+            let calls = launch.flat_map(|call| tree.calls_around(call));
             let outermost = calls.filter(|call| is_checkpoint.of(trace, *call)).last();
             (direction(trace, work), (work.span.length(), outermost))
         });
@@ -196,7 +195,7 @@ pub(super) fn off_critical_path_share(input: &Input, wanted: Direction) -> Optio
     let trace = &input.profile.trace;
     let (mut off_critical_path_ns, mut all_ns) = (0_i64, 0_i64);
     for (_, operation, evaluation) in input.operations() {
-        let mut work = operation.work().filter_map(|id| input.profile.gpu.get(id));
+        let mut work = operation.activity(input.profile);
         if work.all(|work| work.class == GpuClass::Memcpy && direction(trace, work) == wanted) {
             off_critical_path_ns =
                 off_critical_path_ns.saturating_add(evaluation.off_critical_path_ns);

@@ -3,6 +3,7 @@
 use super::assess::{CopyAssessment, Facts};
 use super::messages::{Reason, saved_by_16_bits};
 use super::{communication, copies, tables};
+use crate::base::interval::percent_or_zero;
 use crate::findings::Severity;
 use crate::findings::finding::Estimate;
 use crate::findings::prelude::*;
@@ -205,7 +206,7 @@ impl<'a> Issue<'a> {
     fn of_staging(facts: &'a Facts, staging: &'a StagedTime) -> Issue<'a> {
         let severity = facts.comm_severity(facts.percent(staging.exposed_ns));
         let all_ns = staging.copies_ns.saturating_add(staging.collectives_ns);
-        let of_all = percent_of(staging.copies_ns, all_ns).unwrap_or(0.0);
+        let of_all = percent_or_zero(staging.copies_ns, all_ns);
         let size = staging
             .bytes
             .map(|bytes| format!(" of {}", format::bytes(bytes)));

@@ -7,8 +7,8 @@ use super::messages::Reason;
 use crate::findings::fill;
 use crate::findings::pattern::Pattern;
 use crate::findings::prelude::*;
+use crate::profile::copies::DdpCopy;
 use crate::profile::copies::Direction::{DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer};
-use crate::profile::copies::OfDdp;
 
 /// All patterns that are flagged.
 pub(crate) fn patterns(input: &Input, facts: &Facts) -> Vec<Pattern> {
@@ -121,19 +121,19 @@ pub(super) const RULES: &[Rule<Issue>] = &[
     TO_DEVICE,
     Rule {
         when: "`DistributedDataParallel` copies gradients and buffers",
-        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == OfDdp::ALL),
+        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == DdpCopy::ALL),
         model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`), and where ranks may differ in their buffers, as in the running statistics of norms, let it not broadcast them (`broadcast_buffers=False`).",
         ..OF_DDP
     },
     Rule {
         when: "`DistributedDataParallel` copies gradients",
-        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Gradients]),
+        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == [DdpCopy::Gradients]),
         model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`).",
         ..OF_DDP
     },
     Rule {
         when: "`DistributedDataParallel` copies buffers",
-        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Buffers]),
+        applies: |_, issue| issue.copies(DeviceToDevice, |all| all.of_ddp == [DdpCopy::Buffers]),
         model: "where ranks may differ in their buffers, as in the running statistics of norms, let `DistributedDataParallel` not broadcast them (`broadcast_buffers=False`).",
         ..OF_DDP
     },

@@ -28,7 +28,7 @@ fn text(text: &str) -> Value {
 }
 
 fn bytes(bytes: Option<u64>) -> Value {
-    bytes.map_or(Value::NO_BYTES, Value::Bytes)
+    Value::bytes(bytes)
 }
 
 fn summary(facts: &Facts) -> Table {
@@ -159,7 +159,7 @@ pub(super) fn kinds(facts: &Facts) -> Table {
     let columns: &[CellColumn<&Collectives>] = &[
         ("type", "Type", &|group| text(group.key.kind.label())),
         ("group_size", "Ranks", &|group| n_ranks(group)),
-        ("dtype", "Element", &|group| dtype(group).map_or(Value::Empty, Value::Quoted)),
+        ("dtype", "Element", &|group| Value::quoted(dtype(group))),
         ("message_size", "Message", &|group| bytes(group.message_bytes().map(|bytes| bytes as u64))),
         ("count", "Count", &|group| Value::Count(group.count)),
         ("total_time", "Time", &|group| Value::Ns(group.time_ns)),

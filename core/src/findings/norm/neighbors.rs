@@ -1,6 +1,6 @@
 //! What the GPU runs directly before and after some norms.
 
-use crate::findings::order::{Order, Placed};
+use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
 use crate::names::Family;
 
@@ -17,21 +17,22 @@ impl Neighbors {
         /// Q, K, and what splits or copies them are between a norm and the rotation of its result.
         const SOON: usize = 4;
         let order = Order::of(input);
-        let is_norm = |placed: &Placed| rows.iter().any(|row| row.operation == placed.operation);
+        let is_norm =
+            |placed: &OrderedCall| rows.iter().any(|row| row.operation == placed.operation);
         let calls = order
             .lanes()
             .flat_map(|lane| (0..lane.len()).map(move |at| (lane, at)));
-        let norms: Vec<(&[Placed], usize)> =
+        let norms: Vec<(&[OrderedCall], usize)> =
             calls.filter(|(lane, at)| is_norm(&lane[*at])).collect();
         let are_most = |n: usize| 2 * n > norms.len();
-        let of_most = |neighbor: fn(&[Placed], usize) -> Option<&Placed>| {
+        let of_most = |neighbor: fn(&[OrderedCall], usize) -> Option<&OrderedCall>| {
             let neighbors = norms.iter().filter_map(|(lane, at)| neighbor(lane, *at));
             let names = neighbors.filter_map(|placed| Some((elementwise_name(input, placed)?, ())));
             let counted = grouped(names, |n: &mut usize, ()| *n += 1);
             let most = counted.into_iter().find(|(_, n)| are_most(*n));
             most.map(|(name, _)| name)
         };
-        let is_rotated = |(lane, at): &&(&[Placed], usize)| {
+        let is_rotated = |(lane, at): &&(&[OrderedCall], usize)| {
             let mut soon = lane.iter().skip(at + 1).take(SOON);
             soon.any(|placed| is_rotary(input, placed))
         };
@@ -61,12 +62,12 @@ impl Neighbors {
     }
 }
 
-fn elementwise_name(input: &Input, placed: &Placed) -> Option<String> {
+fn elementwise_name(input: &Input, placed: &OrderedCall) -> Option<String> {
     let operation = input.operation(placed.operation);
     (operation.family == Family::Elementwise).then(|| short_name(input, operation))
 }
 
-fn is_rotary(input: &Input, placed: &Placed) -> bool {
+fn is_rotary(input: &Input, placed: &OrderedCall) -> bool {
     let name = input.operation(placed.operation).short_name(input.profile);
     let name = name.to_ascii_lowercase();
     name.contains("rotary") || name.contains("rope")

@@ -1,6 +1,7 @@
 //! Low-rank adapters (LoRA) that run as kernels of their own beside each GEMM of the model.
 
-use super::{Issue, Kind, Source, floor};
+use super::{Issue, Kind, Source};
+use crate::base::tally::tallied;
 use crate::findings::prelude::*;
 use crate::names::is_adapter;
 use crate::profile::timeline::GpuClass;
@@ -26,7 +27,7 @@ fn issue(source: &Source) -> Option<Issue> {
     let times = adapters.iter().map(|work| (work.name, work.span.length()));
     let ns = sum(times.clone().map(|(_, ns)| ns));
     percent_of(ns, input.total_ns()?).filter(|percent| *percent >= LEAST_PERCENT)?;
-    let by_name = floor::tallied(times);
+    let by_name = tallied(times);
     let rows = by_name
         .into_iter()
         .map(|(name, n, ns)| (source.name(name), n, ns));

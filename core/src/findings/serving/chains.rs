@@ -74,7 +74,7 @@ pub(super) fn chains(passes: &Passes, without: &[StringId]) -> Vec<Chain> {
     }
     let least = LEAST_PER_PASS * passes.all.len() as u64;
     let mut chains: Vec<Chain> = all.into_values().filter(|chain| chain.n >= least).collect();
-    chains.arrange_by_key(|chain| std::cmp::Reverse(chain.saved_ns));
+    chains.arrange_by_largest(|chain| chain.saved_ns);
     chains
 }
 

@@ -3,7 +3,9 @@
 use super::chains::spared;
 use super::passes::{Kernel, Passes};
 use super::{Issue, Kind, Source, pass_word};
+use crate::base::interval::percent_or_zero;
 use crate::base::map::Map;
+use crate::base::tally::tallied;
 use crate::findings::prelude::*;
 use crate::names::elementwise::makes_values;
 use crate::names::{Family, family_of_kernel};
@@ -22,7 +24,7 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
     }
     let n = passes.kernels().count() as u64;
     let fixed_ns = floor_ns.saturating_mul(n as i64).min(all_ns);
-    let percent = percent_of(fixed_ns, all_ns).unwrap_or(0.0);
+    let percent = percent_or_zero(fixed_ns, all_ns);
     if percent < LEAST_PERCENT {
         return Vec::new();
     }
@@ -45,7 +47,7 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
         ("near_time", format::time_ns(near_all_ns)),
         (
             "near_percent",
-            format::percent(percent_of(near_all_ns, all_ns).unwrap_or(0.0)),
+            format::percent(percent_or_zero(near_all_ns, all_ns)),
         ),
         ("n_spared", format::counted(n_spared, "kernel")),
         ("spared", format::time_ns(spared_ns)),
@@ -64,18 +66,6 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Issue> {
 /// Kernels by name: name, number, time; largest total time first.
 fn by_name(kernels: &[&Kernel]) -> Vec<(StringId, u64, i64)> {
     tallied(kernels.iter().map(|one| (one.name, one.ns)))
-}
-
-/// The same for names with times.
-pub(super) fn tallied(times: impl Iterator<Item = (StringId, i64)>) -> Vec<(StringId, u64, i64)> {
-    let add = |(n, all_ns): &mut (u64, i64), ns| {
-        *n += 1;
-        *all_ns = all_ns.saturating_add(ns);
-    };
-    let all = grouped(times, add).into_iter();
-    let mut all: Vec<_> = all.map(|(name, (n, ns))| (name, n, ns)).collect();
-    all.arrange_by_key(|(_, _, ns)| std::cmp::Reverse(*ns));
-    all
 }
 
 /// Frequent kernels of one name that do nearly nothing.

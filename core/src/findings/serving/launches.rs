@@ -5,7 +5,6 @@ use super::{Issue, Kind, Source};
 use crate::base::interval::{Interval, gaps_in, union};
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
-use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::batch::{Engine, Phase};
 use crate::profile::runtime_calls::NODE_GAP_NS;
@@ -13,6 +12,9 @@ use crate::profile::serving::padding::{Padded, RowGrids, padded};
 use crate::profile::serving::{Serving, ServingStep, ShapeKind};
 use crate::profile::shapes::Source as Sizes;
 use crate::trace::{Category, EventId};
+
+/// A step whose size is known, with its time and its event.
+type TimedStep<'a> = (&'a Padded, i64, EventId);
 
 /// Padding rows: a graph runs with the size that it was captured for.
 pub(super) fn padding(source: &Source) -> Vec<Issue> {
@@ -27,88 +29,90 @@ pub(super) fn padding(source: &Source) -> Vec<Issue> {
         let step = serving.steps.get(one.step)?;
         Some((one, step.activity?.span.length(), step.event))
     });
-    let of_time: Vec<(&Padded, i64, EventId)> = of_time.collect();
-    let is_padded = |one: &&(&Padded, i64, EventId)| one.0.captured > one.0.real;
-    let steps: Vec<_> = of_time.iter().filter(is_padded).collect();
+    let of_time: Vec<TimedStep> = of_time.collect();
+    let is_padded = |one: &&TimedStep| one.0.captured > one.0.real;
+    let steps: Vec<&TimedStep> = of_time.iter().filter(is_padded).collect();
     let Some((longest, ..)) = steps.iter().max_by_key(|(_, ns, _)| *ns) else {
         return Vec::new();
     };
-    let empty = |steps: &mut dyn Iterator<Item = &(&Padded, i64, EventId)>| {
+    let empty = |steps: &mut dyn Iterator<Item = &TimedStep>| {
         super::super::outcome::weighted(steps.map(|(one, ns, _)| (one.percent(), *ns)))
     };
-    let Some(percent) = empty(&mut steps.iter().copied()) else {
+    let percent = empty(&mut steps.iter().copied());
+    let Some(percent) = percent.filter(|percent| *percent >= LEAST_PERCENT) else {
         return Vec::new();
     };
-    if percent < LEAST_PERCENT {
-        return Vec::new();
-    }
-    // Only compute-bound operations get shorter with fewer tokens, until they are bound by memory: weights are read in
-    // any case. The same operations run in steps without padding.
-    let of_all = empty(&mut of_time.iter()).unwrap_or(0.0);
-    let modelled = input
-        .operations()
-        .filter_map(|(at, operation, evaluation)| {
-            let roofline = evaluation
-                .roofline
-                .filter(|roofline| roofline.bound == Bound::Compute)?;
-            let is_counted = !evaluation.is_anomaly && operation.is_replayed(input.profile);
-            let most = 1.0 - roofline.memory_us / roofline.compute_us?;
-            let ns = operation.kernel_ns as f64 * most.min(of_all / 100.0);
-            is_counted.then_some((at, ns.round() as i64))
-        });
+    let modelled = without_padding(input, empty(&mut of_time.iter()).unwrap_or(0.0));
     let confirmed = steps.iter().filter(|(one, ..)| one.is_in_grids);
     let unmodelled: Vec<(usize, i64)> = confirmed
         .flat_map(|(one, ..)| empty_rows(source, serving, one))
         .collect();
     let by_grids = !unmodelled.is_empty();
-    let savings = times_by_operation(modelled.chain(unmodelled));
+    let savings = times_by_operation(modelled.into_iter().chain(unmodelled));
     let saved_ns = sum(savings.iter().map(|(_, ns)| *ns));
-    let flag = serving.engine.and_then(Engine::graph_sizes_flags);
-    let words = vec![
+    let mut words = padding_words(input, serving, longest);
+    words.extend([
         ("steps", format::counted(steps.len() as u64, "step")),
-        ("unit", longest.rows.label().to_owned()),
-        ("requests", format::count(longest.real)),
-        ("captured", format::count(longest.captured)),
-        (
-            "source",
-            match longest.source {
-                Sizes::Recorded => String::new(),
-                source => format!(", {}", source.label()),
-            },
-        ),
         ("percent", format::percent(percent)),
-        (
-            "flag",
-            flag.unwrap_or("the engine's list of graph sizes")
-                .to_owned(),
-        ),
         holds("priced", saved_ns > 0),
         holds("by_grids", by_grids),
-        (
-            "ridge",
-            ridge_rows(input).map_or(String::new(), |rows| format::count(rows.round() as u64)),
-        ),
-    ];
+    ]);
     let time_ns = sum(steps.iter().map(|(_, ns, _)| *ns));
     let issue = Issue {
         events: steps.iter().take(10).map(|(.., event)| *event).collect(),
+        words,
         ..Issue::new(Kind::GraphPadding, time_ns)
     };
-    let issue = match saved_ns {
+    vec![match saved_ns {
         0 => issue,
         ns => Issue {
             operations: savings.iter().map(|(at, _)| *at).collect(),
             ..issue.saving(Impact::at_most(ns), savings)
         },
+    }]
+}
+
+/// The time that operations save without padding, where `empty_percent` of the rows of all steps are. Only
+/// compute-bound operations get shorter with fewer tokens, until they are bound by memory: weights are read in any case.
+/// The same operations run in steps without padding.
+fn without_padding(input: &Input, empty_percent: f64) -> Vec<(usize, i64)> {
+    let all = input.operations();
+    let saved = all.filter_map(|(at, operation, evaluation)| {
+        let roofline = evaluation
+            .roofline
+            .filter(|roofline| roofline.bound == Bound::Compute)?;
+        let is_counted = !evaluation.is_anomaly && operation.is_replayed(input.profile);
+        let most = 1.0 - roofline.memory_us / roofline.compute_us?;
+        let ns = operation.kernel_ns as f64 * most.min(empty_percent / 100.0);
+        is_counted.then_some((at, ns.round() as i64))
+    });
+    saved.collect()
+}
+
+/// The sizes of a step, and what sets those of graphs.
+fn padding_words(input: &Input, serving: &Serving, step: &Padded) -> Words {
+    let source = match step.source {
+        Sizes::Recorded => String::new(),
+        source => format!(", {}", source.label()),
     };
-    vec![Issue { words, ..issue }]
+    let flag = serving.engine.and_then(Engine::graph_sizes_flags);
+    let flag = flag.unwrap_or("the engine's list of graph sizes");
+    let ridge = ridge_rows(input).map(|rows| format::count(rows.round() as u64));
+    vec![
+        ("unit", step.rows.label().to_owned()),
+        ("requests", format::count(step.real)),
+        ("captured", format::count(step.captured)),
+        ("source", source),
+        ("flag", flag.to_owned()),
+        ("ridge", ridge.unwrap_or_default()),
+    ]
 }
 
 /// From this number of rows on, a GEMM with weights is bound by arithmetic: each weight serves two operations a row. For
 /// weights that are narrower than the arithmetic there are fewer.
 fn ridge_rows(input: &Input) -> Option<f64> {
     let basis = input.options.basis;
-    input.gpu()?.ridge_flops_per_byte(Precision::Bf16, basis)
+    input.gpu()?.ridge_flops_per_byte(basis)
 }
 
 /// The time of empty rows in a step whose launch grids confirm them, for operations without a model: that of GEMMs down
@@ -217,7 +221,7 @@ fn slow_launch(source: &Source) -> Option<Issue> {
     }
     let is_long = launch_ns as f64 > replay_ns as f64 * LONG;
     let is_waited = waited_ns as f64 > replay_ns as f64 * LEAST_WAITED;
-    calls.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    calls.arrange_by_largest(|(ns, _)| *ns);
     (is_long || is_waited).then(|| Issue {
         events: calls.iter().take(10).map(|(_, call)| *call).collect(),
         words: vec![

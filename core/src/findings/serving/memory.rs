@@ -302,21 +302,22 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
             is_it.then_some((at, operation, evaluation, percent.min(100.0)))
         });
     let mut all: Vec<_> = at_roofline.collect();
-    all.arrange_by_key(|(_, operation, ..)| std::cmp::Reverse(operation.kernel_ns));
+    all.arrange_by_largest(|(_, operation, ..)| operation.kernel_ns);
     let Some((_, longest, evaluation, percent)) = all.first() else {
         return Vec::new();
     };
-    let is_memory = evaluation
-        .roofline
-        .is_some_and(|roofline| roofline.bound == Bound::Memory);
-    let (rate, of) = match is_memory {
-        true => (
-            evaluation
-                .tb_per_s
-                .map(|rate| format::bandwidth_gbps(rate * 1e3)),
-            "the memory bandwidth",
-        ),
-        false => (evaluation.tflops_per_s.map(format::tflops), "the peak rate"),
+    let bandwidth = || {
+        let rate = evaluation.tb_per_s;
+        rate.map(|rate| format::bandwidth_gbps(rate * 1e3))
+    };
+    let (rate, of) = match evaluation.roofline.map(|roofline| roofline.bound) {
+        Some(Bound::Memory) => (bandwidth(), "the memory bandwidth"),
+        _ => (evaluation.tflops_per_s.map(format::tflops), "the peak rate"),
+    };
+    let more = match all.len() as u64 {
+        1 => String::new(),
+        2 => "; so does 1 more operation".to_owned(),
+        n => format!("; so do {} more operations", format::count(n - 1)),
     };
     let shapes = match shapes(input, longest) {
         none if none.is_empty() => none,
@@ -331,14 +332,7 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
         ("rate", rate.unwrap_or_default()),
         ("percent", format::percent(*percent)),
         ("of", of.to_owned()),
-        (
-            "more",
-            match all.len() as u64 {
-                1 => String::new(),
-                2 => "; so does 1 more operation".to_owned(),
-                n => format!("; so do {} more operations", format::count(n - 1)),
-            },
-        ),
+        ("more", more),
     ];
     let efficiency = super::super::outcome::weighted(
         all.iter()

@@ -240,7 +240,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         let mut findings = rule::find(input, rules::RULES, vec![&issue]);
         for finding in &mut findings {
             if !finding.savings.is_empty() {
-                run_time::turn(input, finding);
+                run_time::to_run_time(input, finding);
             }
         }
         outcome.findings.append(&mut findings);

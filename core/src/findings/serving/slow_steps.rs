@@ -7,7 +7,6 @@ use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
-use crate::hardware::Precision;
 use crate::names::Family;
 use crate::names::batch::{Engine, Phase};
 use crate::profile::serving::ServingStep;
@@ -206,7 +205,7 @@ fn chunk(before: &ServingStep, step: &ServingStep) -> Option<u64> {
 /// with each weight, which has two bytes.
 fn enough_tokens(input: &Input) -> Option<f64> {
     let gpu = input.gpu()?;
-    gpu.ridge_flops_per_byte(Precision::Bf16, input.options.basis)
+    gpu.ridge_flops_per_byte(input.options.basis)
 }
 
 fn flag(source: &Source, of: fn(Engine) -> Option<&'static str>, other: &str) -> String {

@@ -277,8 +277,8 @@ fn graphs_for_far_more_requests_cost_what_is_bound_by_arithmetic() {
             .op("aten::index", 30..40)
             .args("512x4096, 17:long int")
     };
-    // On this GPU GEMMs are bound by arithmetic from 708 / 5.3 = 134 rows on, 26 % of 512: 37 of 50 µs are empty rows. Of
-    // 12 µs of norms at least 8 remain, the shortest time of a kernel here.
+    // On this GPU GEMMs are bound by arithmetic from 708 / 5.3 = 134 rows on, 26 % of 512: 37 of 50 µs are empty rows.
+    // Of 12 µs of norms at least 8 remain, the shortest time of a kernel here.
     let padded = with_grids(512);
     assert_eq!(figures(&padded, "graph_padding"), Some((700, Some(409))));
     assert_contains(

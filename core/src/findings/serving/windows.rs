@@ -3,6 +3,7 @@
 use super::passes::{Kernel, Role};
 use super::{Issue, Kind, Source};
 use crate::findings::prelude::*;
+use crate::names::words::contains_any;
 use crate::perf::model_config;
 
 /// Fewer layers are not enough to show a pattern.
@@ -40,14 +41,14 @@ pub(super) fn issues(source: &Source) -> Vec<Issue> {
 
 /// Whether a kernel sees a window: decided by its operation, or by its name.
 fn is_sliding(source: &Source, kernel: &Kernel) -> bool {
-    const NAMES: [&str; 2] = ["SlidingOrChunked", "unified_attention_2d"];
+    const NAMES: &[&str] = &["SlidingOrChunked", "unified_attention_2d"];
     let operation = kernel.operation.map(|at| source.input.operation(at));
     let by_operation = operation.is_some_and(|one| {
         let role = one.estimate.as_ref().map(|estimate| estimate.role);
         one.sees_window || role == Some(model_config::Role::WindowedAttention)
     });
     let name = source.input.profile.trace.strings.get(kernel.name);
-    by_operation || NAMES.iter().any(|part| name.contains(part))
+    by_operation || contains_any(name, NAMES)
 }
 
 impl Layers {

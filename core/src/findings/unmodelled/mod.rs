@@ -15,6 +15,7 @@ use crate::base::sort::Arrange;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
 use crate::names::gemm::is_factorization;
+use crate::names::words::contains_any;
 use crate::names::{Library, library_of};
 use crate::perf::{Unit, of_all_blocks};
 use crate::profile::operations::Operation;
@@ -60,7 +61,7 @@ impl Observed<'_> {
 }
 
 /// Findings about large rows without a model, one for each operator; `what` is the kind of work.
-/// Kernels of GPU graphs have a [finding of their own](super::any_kind).
+/// Kernels of GPU graphs have a [finding of their own](super::across_kinds).
 pub(super) fn unmodelled<'r>(
     input: &Input,
     rows: impl IntoIterator<Item = &'r Row>,
@@ -102,34 +103,14 @@ fn find<'r>(
     by_name.retain(|(_, rows)| are_large(input, rows, gate));
     let mut shaped = input.operations();
     let has_shapes = shaped.any(|(_, operation, _)| !operation.dims(input.profile).is_empty());
-    let find = |names: &[&str], rows: &[&Row]| {
-        let operations = rows.iter().map(|row| input.operation(row.operation));
-        let operations: Vec<&Operation> = operations.collect();
-        let missing = rows.first().and_then(|row| missing_units(input, row));
-        let missing =
-            missing.filter(|_| rows.iter().all(|row| missing_units(input, row) == missing));
-        let what = match operations
-            .iter()
-            .all(|one| is_factorization(one.short_name(input.profile)))
-        {
-            true => "matrix factorization",
-            false => what,
-        };
-        let observed = rows.iter().map(|row| Observed {
-            row,
-            names,
-            operations: &operations,
-            what,
-            reads_cache,
-            has_shapes,
-            missing,
-        });
-        let observed: Vec<Observed> = observed.collect();
-        rule::find(input, rules::RULES, observed.iter().collect())
+    let work = KindOfWork {
+        what,
+        reads_cache,
+        has_shapes,
     };
     let of_names = by_name
         .iter()
-        .map(|(name, rows)| (name, rows, find(&[name], rows)));
+        .map(|(name, rows)| (name, rows, find_named(input, &[name], rows, work)));
     // Where the same is to be said of several names and nothing is known to be saved, one finding says it.
     let alike = of_names.map(|(name, rows, found)| {
         let texts = found.iter().map(|one| match one.impact {
@@ -153,9 +134,42 @@ fn find<'r>(
             .flat_map(|(_, rows, _)| rows.iter().copied())
             .collect();
         rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
-        find(&names, &rows)
+        find_named(input, &names, &rows, work)
     });
     joined.collect()
+}
+
+/// What is known about all rows without a model of an analysis.
+#[derive(Clone, Copy)]
+struct KindOfWork<'a> {
+    what: &'a str,
+    reads_cache: bool,
+    /// Whether any shapes were recorded.
+    has_shapes: bool,
+}
+
+/// The findings about the rows with some names, as one.
+fn find_named(input: &Input, names: &[&str], rows: &[&Row], work: KindOfWork) -> Vec<Finding> {
+    let operations = rows.iter().map(|row| input.operation(row.operation));
+    let operations: Vec<&Operation> = operations.collect();
+    let missing = rows.first().and_then(|row| missing_units(input, row));
+    let missing = missing.filter(|_| rows.iter().all(|row| missing_units(input, row) == missing));
+    let mut short_names = operations.iter().map(|one| one.short_name(input.profile));
+    let what = match short_names.all(is_factorization) {
+        true => "matrix factorization",
+        false => work.what,
+    };
+    let observed = rows.iter().map(|row| Observed {
+        row,
+        names,
+        operations: &operations,
+        what,
+        reads_cache: work.reads_cache,
+        has_shapes: work.has_shapes,
+        missing,
+    });
+    let observed: Vec<Observed> = observed.collect();
+    rule::find(input, rules::RULES, observed.iter().collect())
 }
 
 /// The type of matrix work that the chosen GPU has no units for: it is unknown how fast the framework could compute it.
@@ -205,7 +219,7 @@ fn is_of_library(input: &Input, operation: &Operation) -> bool {
         !others.contains(library)
     });
     library.is_some()
-        || WORDS.iter().any(|word| name.contains(word))
+        || contains_any(name, WORDS)
         || ENGINES.iter().any(|engine| name.starts_with(engine))
 }
 

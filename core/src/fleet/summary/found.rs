@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use super::{Cause, Lost, Pattern, Rejected};
 use crate::base::group::grouped;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::map::Set;
 use crate::base::sort::{Arrange, Gather};
-use crate::fleet::numbers::{count, share_percent};
+use crate::fleet::numbers::count;
 use crate::fleet::rows::{FindingRow, Fleet, RunRow};
 
 /// Findings by pattern, those with the largest savings first.
@@ -45,7 +45,7 @@ pub(super) fn findings(fleet: &Fleet) -> Vec<Pattern> {
         })
     });
     let mut patterns: Vec<Pattern> = patterns.collect();
-    patterns.arrange_by_key(|pattern| Reverse((pattern.mid_ns, pattern.n_runs)));
+    patterns.arrange_by_largest(|pattern| (pattern.mid_ns, pattern.n_runs));
     patterns
 }
 
@@ -69,14 +69,14 @@ pub(super) fn lost(runs: &[&RunRow]) -> Vec<Lost> {
         Lost {
             cause,
             lost_ns,
-            share_percent: share_percent(lost_ns, all),
+            share_percent: percent_or_zero(lost_ns, all),
             model,
             model_lost_ns,
             n_runs: count(losses.len()),
         }
     });
     let mut causes: Vec<Lost> = causes.filter(|lost| lost.lost_ns > 0).collect();
-    causes.arrange_by_key(|lost| Reverse(lost.lost_ns));
+    causes.arrange_by_largest(|lost| lost.lost_ns);
     causes
 }
 
@@ -95,6 +95,6 @@ pub(super) fn rejected(fleet: &Fleet) -> Vec<Rejected> {
             uri: found.first().and_then(|run| run.uri),
         });
     let mut reasons: Vec<Rejected> = reasons.collect();
-    reasons.arrange_by_key(|reason| Reverse(reason.count));
+    reasons.arrange_by_largest(|reason| reason.count);
     reasons
 }

@@ -57,7 +57,7 @@ pub(super) fn slowest(runs: &[&RunRow]) -> Vec<SlowJob> {
         })
     });
     let mut jobs: Vec<SlowJob> = jobs.collect();
-    jobs.arrange_by_key(|job| Reverse(job.total_ns));
+    jobs.arrange_by_largest(|job| job.total_ns);
     jobs.truncate(MOST);
     jobs
 }

@@ -129,7 +129,7 @@ fn run_rows(fleet: &Fleet) -> Vec<Run> {
         }
     });
     let mut rows: Vec<Run> = rows.collect();
-    rows.arrange_by_key(|run| std::cmp::Reverse(run.start_ns));
+    rows.arrange_by_largest(|run| run.start_ns);
     rows
 }
 

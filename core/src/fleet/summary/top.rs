@@ -2,10 +2,10 @@
 
 use super::{TopKernel, TopOp};
 use crate::base::group::grouped;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::map::Set;
 use crate::base::sort::Arrange;
-use crate::fleet::numbers::{count, share_percent};
+use crate::fleet::numbers::count;
 use crate::fleet::rows::{Fleet, KernelRow, OpRow};
 
 /// At most this many are listed.
@@ -41,7 +41,7 @@ impl<'a, R> Total<'a, R> {
 
 /// The longest first.
 fn longest<K, R>(mut totals: Vec<(K, Total<R>)>) -> Vec<(K, Total<R>)> {
-    totals.arrange_by_key(|(_, total)| std::cmp::Reverse(total.ns));
+    totals.arrange_by_largest(|(_, total)| total.ns);
     totals.truncate(MOST);
     totals
 }
@@ -61,7 +61,7 @@ pub(super) fn ops(fleet: &Fleet) -> Vec<TopOp> {
             n_runs: count(total.runs.len()),
             calls: total.calls,
             kernel_ns: total.ns,
-            share_percent: share_percent(total.ns, all),
+            share_percent: percent_or_zero(total.ns, all),
         })
     });
     rows.collect()
@@ -82,7 +82,7 @@ pub(super) fn kernels(fleet: &Fleet) -> Vec<TopKernel> {
             n_runs: count(total.runs.len()),
             calls: total.calls,
             kernel_ns: total.ns,
-            share_percent: share_percent(total.ns, all),
+            share_percent: percent_or_zero(total.ns, all),
         })
     });
     rows.collect()

@@ -1,7 +1,5 @@
 //! Limits the file size: the oldest runs become weekly medians.
 
-use std::cmp::Reverse;
-
 use super::{Median, Run, Summary, Week};
 use crate::base::group::grouped;
 use crate::base::map::Map;
@@ -89,6 +87,6 @@ fn weeks(runs: &[Run]) -> Vec<Week> {
         }
     });
     let mut weeks: Vec<Week> = weeks.collect();
-    weeks.arrange_by_key(|week| Reverse(week.week_ns));
+    weeks.arrange_by_largest(|week| week.week_ns);
     weeks
 }

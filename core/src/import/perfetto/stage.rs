@@ -110,13 +110,9 @@ impl Reader {
         if let Some(launch) = stage.launch {
             add_launch(launch, args, names);
         }
-        let category = match names.text(Table::GPU, stage.stage) {
-            Some("Kernel") => Category::Kernel,
-            Some("Memcpy") => Category::GpuMemcpy,
-            Some("Memset") => Category::GpuMemset,
-            Some("Annotation") => Category::GpuUserAnnotation,
-            _ => Category::Other,
-        };
+        let category = names
+            .text(Table::GPU, stage.stage)
+            .map_or(Category::Other, category_of);
         let queue = names.text(Table::GPU, stage.queue).unwrap_or_default();
         let stream = match pairs.stream {
             Some(stream) => stream.into_owned(),
@@ -148,6 +144,16 @@ impl Reader {
         {
             events.builder.flow_end(id, track);
         }
+    }
+}
+
+fn category_of(stage: &str) -> Category {
+    match stage {
+        "Kernel" => Category::Kernel,
+        "Memcpy" => Category::GpuMemcpy,
+        "Memset" => Category::GpuMemset,
+        "Annotation" => Category::GpuUserAnnotation,
+        _ => Category::Other,
     }
 }
 

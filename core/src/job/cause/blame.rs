@@ -1,7 +1,10 @@
 //! Traces the delay of ranks that arrive last because they waited elsewhere back to where it started.
 
+use std::cmp::Reverse;
+
 use super::{Cause, Why};
 use crate::base::group::grouped;
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
 
@@ -47,43 +50,33 @@ pub(super) fn victims(analysis: &Estimator, least_ns: &[i64]) -> Vec<Cause> {
     let by = blamed.iter().filter(|of| steps.contains(&of.step));
     let by = by.map(|of| ((of.victim, of.step, of.culprit, of.group), of.caused_ns));
     let sums = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns));
+    let sums = sums
+        .into_iter()
+        .map(|((victim, step, culprit, group), ns)| ((victim, step), (ns, culprit, group)));
+    let by_victim: Vec<((usize, usize), Vec<_>)> = grouped(sums, Vec::push);
     let mut found: Vec<Victim> = Vec::new();
-    for (victim, of_victim) in grouped(
-        sums.into_iter()
-            .map(|((victim, step, culprit, group), ns)| ((victim, step), (ns, culprit, group))),
-        |all: &mut Vec<(i64, usize, Option<usize>)>, one| all.push(one),
-    ) {
-        let (victim, step) = victim;
-        let mut of_victim = of_victim;
-        of_victim.arrange_by_key(|(ns, culprit, group)| (std::cmp::Reverse(*ns), *culprit, *group));
-        let all_ns = of_victim.iter().map(|of| of.0).fold(0, i64::saturating_add);
-        let delay = analysis.delays.of(step, victim);
-        let caused_ns = delay.map_or(0, |delay| delay.caused_ns);
-        let Some((_, culprit, group)) = of_victim.first() else {
+    for ((victim, step), of_victim) in by_victim {
+        let caused_ns = analysis.delays.of(step, victim);
+        let caused_ns = caused_ns.map_or(0, |delay| delay.caused_ns);
+        let least_ns = least_ns.get(step).copied().unwrap_or(0);
+        let main = main_culprit(of_victim, caused_ns, least_ns);
+        let Some((caused_ns, culprit, group)) = main else {
             continue;
         };
-        let of_culprit = of_victim.iter().filter(|of| of.1 == *culprit);
-        let of_culprit: i64 = of_culprit.map(|of| of.0).fold(0, i64::saturating_add);
-        let is_enough = all_ns >= caused_ns / 2
-            && of_culprit >= all_ns / 2
-            && of_culprit >= least_ns.get(step).copied().unwrap_or(0);
-        if !is_enough {
-            continue;
-        }
         let known = found
             .iter_mut()
-            .find(|of| (of.rank, of.culprit) == (victim, *culprit));
+            .find(|of| (of.rank, of.culprit) == (victim, culprit));
         match known {
             Some(known) => {
                 known.steps.push(step);
-                known.caused_ns = known.caused_ns.saturating_add(of_culprit);
+                known.caused_ns = known.caused_ns.saturating_add(caused_ns);
             }
             None => found.push(Victim {
                 rank: victim,
-                culprit: *culprit,
-                group: *group,
+                culprit,
+                group,
                 steps: vec![step],
-                caused_ns: of_culprit,
+                caused_ns,
             }),
         }
     }
@@ -104,6 +97,23 @@ pub(super) fn victims(analysis: &Estimator, least_ns: &[i64]) -> Vec<Cause> {
     }
     causes.arrange_by_key(|cause| (cause.rank, cause.steps.clone()));
     causes
+}
+
+/// Of the waits of a victim for others in a step, each with the rank and the group that it waits for: the rank that
+/// most of them are for, and the time of these, if that is most of what others wait for the victim, and enough.
+fn main_culprit(
+    mut waits: Vec<(i64, usize, Option<usize>)>,
+    caused_ns: i64,
+    least_ns: i64,
+) -> Option<(i64, usize, Option<usize>)> {
+    waits.arrange_by_key(|(ns, culprit, group)| (Reverse(*ns), *culprit, *group));
+    let &(_, culprit, group) = waits.first()?;
+    let all_ns = sum(waits.iter().map(|of| of.0));
+    let of_culprit = waits.iter().filter(|of| of.1 == culprit);
+    let of_culprit_ns = sum(of_culprit.map(|of| of.0));
+    let is_enough =
+        all_ns >= caused_ns / 2 && of_culprit_ns >= all_ns / 2 && of_culprit_ns >= least_ns;
+    is_enough.then_some((of_culprit_ns, culprit, group))
 }
 
 /// The rank that delayed the last rank of a collective, if it was another one.
@@ -159,6 +169,6 @@ fn follow(job: &Job, flow: &Flow, node: &Node) -> Option<Blamed> {
         step: node.step?,
         culprit,
         group,
-        caused_ns: waits.fold(0, i64::saturating_add),
+        caused_ns: sum(waits),
     })
 }

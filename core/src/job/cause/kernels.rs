@@ -1,6 +1,7 @@
 //! Which of the same kernels take longer on a rank, and by how much.
 
 use super::{MOST_ROWS, Slower, Why};
+use crate::base::interval::sum;
 use crate::job::same_work::{Same, SlowCategory};
 use crate::job::what_if::Estimator;
 use crate::names::Family;
@@ -25,9 +26,8 @@ const OF_MEMORY: [Family; 4] = [
 /// The evidence that the kernels of a rank are slower in some steps.
 pub(super) fn slower(analysis: &Estimator, rank: usize, steps: &[usize]) -> Why {
     let mut categories = analysis.same_work.categories(rank, steps);
-    let sum =
-        |value: fn(&SlowCategory) -> i64| categories.iter().map(value).fold(0, i64::saturating_add);
-    let (shared_ns, expected_ns) = (sum(|of| of.shared_ns), sum(|of| of.expected_ns));
+    let all = |value: fn(&SlowCategory) -> i64| sum(categories.iter().map(value));
+    let (shared_ns, expected_ns) = (all(|of| of.shared_ns), all(|of| of.expected_ns));
     let ratio = shared_ns as f64 / expected_ns.max(1) as f64;
     let counts =
         |ns: i64| ns.saturating_mul(100) >= shared_ns.saturating_mul(LEAST_OF_WORK_PERCENT);
@@ -62,7 +62,7 @@ pub(super) fn slower(analysis: &Estimator, rank: usize, steps: &[usize]) -> Why 
     categories.truncate(MOST_ROWS);
     Why::SlowerKernels {
         ratio,
-        slower_ns: of_steps.map(Same::slower_ns).fold(0, i64::saturating_add),
+        slower_ns: sum(of_steps.map(Same::slower_ns)),
         n_kernels,
         which,
         categories,

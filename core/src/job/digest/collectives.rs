@@ -30,12 +30,9 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     let mut groups = Groups::default();
     let rows = all.iter().zip(&before).map(|((id, work), before)| {
         let step = steps.of(*id);
-        let since_ns = match before.and_then(|at| spans.get(at as usize)) {
-            Some(span) => Some(span.end_ns),
-            None => step.and_then(|step| steps.start_ns(step)),
-        };
-        let own = since_ns.filter(|ns| *ns <= work.span.start_ns);
-        let own = own.map(|ns| activity.split(Interval::new(ns, work.span.start_ns)));
+        let last = before.and_then(|at| spans.get(at as usize));
+        let own = steps.time_before(work.span, last, step);
+        let own = own.map(|own| activity.split(own));
         let gap = own.and_then(|(_, gap)| gap);
         let exposed_ns = work.span.length() - activity.work_within(work.span);
         let cause = gap.map_or_else(String::new, |gap| late.cause(profile, gap));

@@ -3,40 +3,29 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::labels::labelled;
 use crate::hardware::detect;
 use crate::job::coordinates::Coordinates;
 use crate::trace::{Trace, distributed};
 
-/// Where the number of a rank comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum RankFrom {
-    /// `distributedInfo`.
-    Metadata,
-    /// The events of a file that a tool merged from several ranks.
-    Merged,
-    /// The arguments of a collective of the group of all ranks.
-    Collectives,
-    /// The name of the file.
-    FileName,
-    /// Its coordinates in the layout of a server, from the name of its file or of its processes.
-    Coordinates,
-    /// The number is unknown.
-    #[default]
-    Unknown,
-}
-
-impl RankFrom {
-    /// Its display name.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            RankFrom::Metadata => "metadata",
-            RankFrom::Merged => "merged trace",
-            RankFrom::Coordinates => "coordinates",
-            RankFrom::Collectives => "collectives",
-            RankFrom::FileName => "file name",
-            RankFrom::Unknown => "unknown",
-        }
+labelled! {
+    /// Where the number of a rank comes from.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum RankFrom {
+        /// `distributedInfo`.
+        Metadata => "metadata",
+        /// The events of a file that a tool merged from several ranks.
+        Merged => "merged trace",
+        /// The arguments of a collective of the group of all ranks.
+        Collectives => "collectives",
+        /// The name of the file.
+        FileName => "file name",
+        /// Its coordinates in the layout of a server, from the name of its file or of its processes.
+        Coordinates => "coordinates",
+        /// The number is unknown.
+        #[default]
+        Unknown => "unknown",
     }
 }
 

@@ -43,12 +43,9 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     let rows = calls.iter().zip(&spans).zip(&before);
     let rows = rows.map(|((call, span), before)| {
         let step = steps.at(span.start_ns);
-        let since_ns = match before.and_then(|at| spans.get(at as usize)) {
-            Some(span) => Some(span.end_ns),
-            None => step.and_then(|step| steps.start_ns(step)),
-        };
-        let own = since_ns.filter(|ns| *ns <= span.start_ns);
-        let own = own.map(|ns| activity.split(Interval::new(ns, span.start_ns)).0);
+        let last = before.and_then(|at| spans.get(at as usize));
+        let own = steps.time_before(*span, last, step);
+        let own = own.map(|own| activity.split(own).0);
         let elements = elements(trace, *call);
         Collective {
             group: None,

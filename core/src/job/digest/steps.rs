@@ -48,6 +48,21 @@ impl Steps {
         Some(window.step.span.start_ns)
     }
 
+    /// The time before a span that starts with the end of another one, or else with its step.
+    pub(super) fn time_before(
+        &self,
+        span: Interval,
+        before: Option<&Interval>,
+        step: Option<u32>,
+    ) -> Option<Interval> {
+        let since_ns = match before {
+            Some(before) => Some(before.end_ns),
+            None => step.and_then(|step| self.start_ns(step)),
+        };
+        let since_ns = since_ns.filter(|ns| *ns <= span.start_ns)?;
+        Some(Interval::new(since_ns, span.start_ns))
+    }
+
     /// When the first step starts on the CPU; `None` without steps.
     pub(super) fn begin_ns(&self) -> Option<i64> {
         let starts = self.windows.iter().map(|window| window.step.span.start_ns);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Context, LEAST_NS};
 use crate::base::format;
-use crate::base::interval::percent_of;
+use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
 use crate::base::value::{Table, Value};
@@ -103,20 +103,14 @@ fn explained_elsewhere_ns(context: &Context) -> Vec<i64> {
     let n_steps = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
     let of_step = |step| all.iter().flatten().filter_map(move |gain| gain.get(step));
     (0..n_steps)
-        .map(|step| {
-            of_step(step)
-                .map(|ns| (*ns).max(0))
-                .fold(0, i64::saturating_add)
-        })
+        .map(|step| sum(of_step(step).map(|ns| (*ns).max(0))))
         .collect()
 }
 
 /// Waiting for other stages beyond the inevitable bubble, without what other findings explain.
 pub(super) fn pipeline_bubble(context: &Context) -> Option<JobCard> {
-    let analysis = context.analysis;
-    // No replay means that clocks cannot be compared.
-    let replay = analysis.replay.as_ref()?;
-    let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
+    let replay = context.analysis.replay.as_ref()?;
+    let all = bubbles(context.job, context.analysis);
     // The median step of a rank is used: a step delayed by something else says nothing about the pipeline.
     let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
     let explained_of_steps = explained_elsewhere_ns(context);
@@ -161,9 +155,7 @@ pub(super) fn pipeline_bubble(context: &Context) -> Option<JobCard> {
 
 /// A pipeline with so few micro-batches that the bubble they make inevitable takes a large part of the step.
 pub(super) fn few_micro_batches(context: &Context) -> Option<JobCard> {
-    let analysis = context.analysis;
-    let replay = analysis.replay.as_ref()?;
-    let all = bubbles(context.job, &analysis.layout, &analysis.timings, replay);
+    let all = bubbles(context.job, context.analysis);
     let few = |bubble: &&Bubble| {
         (1..bubble.n_stages * FEW_TIMES).contains(&bubble.n_micro_batches) && bubble.n_stages > 1
     };

@@ -4,6 +4,7 @@
 use super::Context;
 use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, slow_work, times};
 use crate::base::format;
+use crate::base::interval::sum;
 use crate::base::sort::{Arrange, FirstMax};
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
@@ -50,45 +51,39 @@ impl Combined<'_> {
 
 /// Ranks that hide each other because their kernels are slower.
 pub(super) fn slow<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
-    let is_slow = |cause: &&Cause| match cause.why {
-        Why::SlowerKernels { slower_ns, .. } => context.large(slower_ns, &cause.steps).is_some(),
-        _ => false,
-    };
-    let causes = context
-        .analysis
-        .causes
-        .iter()
-        .filter(|_| context.job.has_gpu());
-    find(context, causes.filter(is_slow).collect())
+    find(context, |cause| match cause.why {
+        Why::SlowerKernels { slower_ns, .. } => Some(slower_ns).filter(|_| context.job.has_gpu()),
+        _ => None,
+    })
 }
 
 /// Ranks that hide each other because they launch late.
 pub(super) fn late<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
-    let is_late = |cause: &&Cause| match cause.why {
-        Why::HostLate { late_ns, .. } => context.large(late_ns, &cause.steps).is_some(),
-        _ => false,
-    };
-    find(
-        context,
-        context.analysis.causes.iter().filter(is_late).collect(),
-    )
+    find(context, |cause| match cause.why {
+        Why::HostLate { late_ns, .. } => Some(late_ns),
+        _ => None,
+    })
 }
 
 /// Ranks that hide each other because they have more work.
 pub(super) fn more<'a>(context: &Context<'a>) -> Option<Combined<'a>> {
-    let has_more = |cause: &&Cause| match cause.why {
-        Why::MoreWork { more_ns, .. } => {
-            !context.is_of_sequence(cause) && context.large(more_ns, &cause.steps).is_some()
-        }
-        _ => false,
-    };
-    find(
-        context,
-        context.analysis.causes.iter().filter(has_more).collect(),
-    )
+    find(context, |cause| match cause.why {
+        Why::MoreWork { more_ns, .. } => Some(more_ns).filter(|_| !context.is_of_sequence(cause)),
+        _ => None,
+    })
 }
 
-fn find<'a>(context: &Context<'a>, mut causes: Vec<&'a Cause>) -> Option<Combined<'a>> {
+/// The causes with a large time.
+fn find<'a>(
+    context: &Context<'a>,
+    time_ns: impl Fn(&Cause) -> Option<i64>,
+) -> Option<Combined<'a>> {
+    let is_large = |cause: &&Cause| {
+        let ns = time_ns(cause);
+        ns.is_some_and(|ns| context.large(ns, &cause.steps).is_some())
+    };
+    let causes = context.analysis.causes.iter().filter(is_large);
+    let mut causes: Vec<&Cause> = causes.collect();
     let gain = |causes: &[&Cause]| {
         let changes: Vec<WhatIf> = causes.iter().filter_map(|cause| cause.change()).collect();
         context.analysis.gain_of_all(context.job, &changes)
@@ -126,7 +121,7 @@ fn find<'a>(context: &Context<'a>, mut causes: Vec<&'a Cause>) -> Option<Combine
         let ns = cause.saving_ns?;
         context.large(ns, &cause.steps).map(|_| ns)
     });
-    let alone_ns = savings.fold(0, i64::saturating_add);
+    let alone_ns = sum(savings);
     context.large(saving_ns.saturating_sub(alone_ns), &steps)?;
     Some(Combined {
         causes,

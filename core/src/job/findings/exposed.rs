@@ -3,7 +3,7 @@
 use super::Context;
 use super::network::prose;
 use crate::base::format;
-use crate::base::interval::percent_of;
+use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
@@ -41,11 +41,11 @@ pub(super) fn communication(context: &Context) -> Option<JobCard> {
     let n = times.len().max(1);
     let percent = times.iter().map(|(_, percent)| percent).sum::<f64>() / n as f64;
     // In a job that hangs, it is the time until that is noticed.
-    let is_stuck = !context.stuck.is_empty();
+    let is_stuck = !context.unfinished.is_empty();
     if percent < LEAST_PERCENT || !context.job.clocks.are_comparable || is_stuck {
         return None;
     }
-    let mean_ns = times.iter().map(|(ns, _)| *ns).fold(0, i64::saturating_add) / (n as i64);
+    let mean_ns = sum(times.iter().map(|(ns, _)| *ns)) / (n as i64);
     let a_step = match context.job.steps.len() {
         0 => String::new(),
         n => format!(" ({} a step)", format::time_ns(mean_ns / (n as i64))),
@@ -100,11 +100,11 @@ fn messages<'a>(context: &Context<'a>) -> Vec<Exposed<'a>> {
         let own = own.filter_map(|at| of_collectives.get(*at).copied());
         Exposed {
             link,
-            ns: own.fold(0, i64::saturating_add) / n,
+            ns: sum(own) / n,
         }
     });
     let mut all: Vec<Exposed> = all.filter(|of| of.ns > 0).collect();
-    all.arrange_by_key(|of| std::cmp::Reverse(of.ns));
+    all.arrange_by_largest(|of| of.ns);
     all
 }
 

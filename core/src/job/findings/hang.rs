@@ -5,37 +5,37 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::job::cards::JobCard;
-use crate::job::unfinished::{Half, Stuck};
+use crate::job::unfinished::{Half, Hang};
 
 /// The ranks that do not call a collective in which the others wait, or that call another one: one card for all that the
 /// same ranks do not call.
 pub(super) fn card(context: &Context) -> Vec<JobCard> {
-    let stuck = context.stuck.iter();
-    let hangs = stuck.map(|stuck| ((blamed(stuck), stuck.absent.is_empty()), stuck));
+    let hangs = context.unfinished.iter();
+    let hangs = hangs.map(|hang| ((blamed(hang), hang.absent.is_empty()), hang));
     let hangs = grouped(hangs, Vec::push).into_iter();
     hangs
-        .filter_map(|((blamed, _), stuck): (_, Vec<&Stuck>)| of(context, &blamed, &stuck))
+        .filter_map(|((blamed, _), hang): (_, Vec<&Hang>)| of(context, &blamed, &hang))
         .collect()
 }
 
 /// The ranks whose fault it is.
-fn blamed(stuck: &Stuck) -> Vec<usize> {
-    match stuck.absent.is_empty() {
-        true => stuck.others.iter().map(|(rank, _)| *rank).collect(),
-        false => stuck.absent.clone(),
+fn blamed(hang: &Hang) -> Vec<usize> {
+    match hang.absent.is_empty() {
+        true => hang.others.iter().map(|(rank, _)| *rank).collect(),
+        false => hang.absent.clone(),
     }
 }
 
-fn of(context: &Context, blamed: &[usize], all: &[&Stuck]) -> Option<JobCard> {
+fn of(context: &Context, blamed: &[usize], all: &[&Hang]) -> Option<JobCard> {
     let (named, ranks) = context.ranks(blamed);
     let parts = all
         .iter()
-        .filter_map(|stuck| part(context, blamed, &named, stuck));
+        .filter_map(|hang| part(context, blamed, &named, hang));
     let (whats, waits): (Vec<String>, Vec<String>) = parts.unzip();
     let mut distinct = whats;
     distinct.dedup();
     let what = format::listed(&distinct);
-    let mut behind: Vec<usize> = all.iter().flat_map(|stuck| stuck.behind.clone()).collect();
+    let mut behind: Vec<usize> = all.iter().flat_map(|hang| hang.behind.clone()).collect();
     behind.arrange();
     let behind = match behind.is_empty() {
         true => String::new(),
@@ -67,27 +67,22 @@ fn of(context: &Context, blamed: &[usize], all: &[&Stuck]) -> Option<JobCard> {
             ends_in.unwrap_or_default()
         ),
         ranks,
-        step: all.first().and_then(|stuck| stuck.step),
+        step: all.first().and_then(|hang| hang.step),
         ..JobCard::default()
     })
 }
 
 /// What the blamed ranks do not do, and who waits for it.
-fn part(
-    context: &Context,
-    blamed: &[usize],
-    named: &str,
-    stuck: &Stuck,
-) -> Option<(String, String)> {
-    let group = context.job.groups.get(stuck.group)?;
-    let (waiting, _) = context.ranks(&stuck.waiting);
+fn part(context: &Context, blamed: &[usize], named: &str, hang: &Hang) -> Option<(String, String)> {
+    let group = context.job.groups.get(hang.group)?;
+    let (waiting, _) = context.ranks(&hang.waiting);
     let (does, calls) = match blamed.len() {
         1 => ("does", "calls"),
         _ => ("do", "call"),
     };
-    let (what, because) = match stuck.others.first().filter(|_| stuck.absent.is_empty()) {
-        None if stuck.missing.is_some() => {
-            let part = match stuck.missing {
+    let (what, because) = match hang.others.first().filter(|_| hang.absent.is_empty()) {
+        None if hang.missing.is_some() => {
+            let part = match hang.missing {
                 Some(Half::Receive) => "receive from",
                 _ => "send to",
             };
@@ -97,7 +92,7 @@ fn part(
             )
         }
         None => (
-            format!("{does} not join the {}", stuck.kind.label()),
+            format!("{does} not join the {}", hang.kind.label()),
             format!("{named} {does} not call it"),
         ),
         Some((_, called)) => (
@@ -105,13 +100,13 @@ fn part(
             format!("{named} {calls} {called} instead"),
         ),
     };
-    let number = stuck
+    let number = hang
         .seq
         .map_or_else(String::new, |seq| format!(", number {seq} of the group,"));
-    let step = stuck.step.map_or_else(String::new, |step| {
+    let step = hang.step.map_or_else(String::new, |step| {
         format!(" in {},", context.steps(&[step]))
     });
-    let verb = if stuck.waiting.len() == 1 {
+    let verb = if hang.waiting.len() == 1 {
         "waits"
     } else {
         "wait"
@@ -119,9 +114,9 @@ fn part(
     let waits = format!(
         "{} {verb} in the {} of `{}`{number}{step} for at least {}, until the recording ends, because {because}.",
         format::capitalized(&waiting),
-        stuck.called,
+        hang.called,
         group.label(),
-        format::time_ns(stuck.waits_ns),
+        format::time_ns(hang.waits_ns),
     );
     Some((what, waits))
 }

@@ -21,7 +21,7 @@ use super::cards::JobCard;
 use super::cause::{Cause, Why};
 use super::files::Excluded;
 use super::replay::Gain;
-use super::unfinished::{self, Stuck};
+use super::unfinished::{self, Hang};
 use super::what_if::WhatIf;
 use crate::base::format;
 use crate::base::interval::percent_of;
@@ -60,7 +60,7 @@ pub(super) struct Context<'a> {
     of_sequence: Vec<usize>,
     slow_hosts: Vec<SlowHost>,
     /// Collectives that never end.
-    stuck: Vec<Stuck>,
+    unfinished: Vec<Hang>,
 }
 
 /// One kind of finding about a job.
@@ -108,8 +108,8 @@ const RULES: &[Rule] = &[
     Rule { key: "no_waiting", find: One(all_ranks::no_waiting) },
 ];
 
-/// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order of
-/// the rules. The bound of the job comes last.
+/// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order
+/// of the rules. The bound of the job comes last.
 pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec<JobCard> {
     let mut context = Context {
         job,
@@ -120,7 +120,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec
         more_together: None,
         of_sequence: together::of_sequence(job, analysis),
         slow_hosts: Vec::new(),
-        stuck: unfinished::find(job),
+        unfinished: unfinished::find(job),
     };
     context.slow_together = combined::slow(&context);
     context.late_together = combined::late(&context);

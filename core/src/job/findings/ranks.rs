@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::Context;
 use crate::base::format;
 use crate::base::group::grouped;
+use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Slower, Why};
@@ -231,7 +232,7 @@ pub(super) fn late_by(causes: &[&Cause]) -> Option<String> {
     });
     let by = by.map(|(by, ns)| (by.as_str(), *ns));
     let by = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns));
-    let all_ns = by.iter().map(|(_, ns)| *ns).fold(0, i64::saturating_add);
+    let all_ns = sum(by.iter().map(|(_, ns)| *ns));
     let most = by.into_iter().max_by_key(|(by, ns)| (*ns, Reverse(*by)))?;
     (most.1 * 2 >= all_ns && !most.0.is_empty()).then(|| most.0.to_owned())
 }

@@ -6,6 +6,7 @@ use super::Context;
 use super::ranks::{AFTER_LAST, activity, late_action, times};
 use crate::base::format;
 use crate::base::group::grouped;
+use crate::base::interval::sum;
 use crate::job::cards::JobCard;
 use crate::job::flow::Node;
 use crate::job::sequence;
@@ -72,7 +73,7 @@ pub(super) fn late(context: &Context) -> Option<JobCard> {
         Some((digest.text(of.late_by), flow.late_together_ns(node)?))
     });
     let late: Vec<(&str, i64)> = late.filter(|(_, ns)| *ns > 0).collect();
-    let all_ns = late.iter().map(|(_, ns)| *ns).fold(0, i64::saturating_add);
+    let all_ns = sum(late.iter().map(|(_, ns)| *ns));
     let by = grouped(late, |all: &mut i64, ns| *all = all.saturating_add(ns)).into_iter();
     let most = by.max_by_key(|(by, ns)| (*ns, Reverse(*by)));
     let most = most.filter(|(by, ns)| *ns * 2 >= all_ns && !by.is_empty());

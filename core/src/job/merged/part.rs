@@ -49,16 +49,9 @@ impl Part {
         };
         let track = self.track(trace, events.track(event), raw("pid_raw"));
         self.events.push(NewEvent {
-            uid: events.uid(event),
-            category: events.category(event),
-            name: events.name(event),
             track,
-            ts_ns: events.ts_ns(event),
-            dur_ns: events.dur_ns(event),
-            external_id: events.external_id(event),
             correlation,
-            op_args: events.op_args(event),
-            extra_args: events.extra_args(event),
+            ..events.get(event)
         })
     }
 

@@ -90,7 +90,7 @@ impl RankRow<'_> {
 fn ranks(context: &Context) -> ShownTable {
     let Context { job, analysis, .. } = context;
     let n_steps = job.steps.len().max(1) as i64;
-    let of_step = |ns: Option<i64>| ns.map_or(Value::NO_NS, |ns| Value::Ns(ns / n_steps));
+    let of_step = |ns: Option<i64>| Value::ns(ns.map(|ns| ns / n_steps));
     let mean = |at: usize, of: &dyn Fn(&Step) -> i64| {
         let all: Vec<i64> = steps_of(job, at).flatten().map(of).collect();
         match i64::try_from(all.len()) {
@@ -185,14 +185,14 @@ fn hosts(context: &Context) -> ShownTable {
         &[
             ("host", "Host", &|row| Value::Text(row.name.to_owned())),
             ("worth", "Can save if all its ranks keep up", &|row| {
-                row.saving_ns.map_or(Value::NO_NS, Value::Ns)
+                Value::ns(row.saving_ns)
             }),
             ("slowest", "Slowest rank", &|row| {
                 let slowest = row.slowest;
                 slowest.map_or(Value::Empty, |(rank, _)| Value::Count(u64::from(rank)))
             }),
             ("delay", "Delay it causes", &|row| {
-                row.slowest.map_or(Value::NO_NS, |(_, ns)| Value::Ns(ns))
+                Value::ns(row.slowest.map(|(_, ns)| ns))
             }),
             ("ranks", "Ranks", &|row| Value::Count(row.n_ranks as u64)),
         ],
@@ -259,7 +259,7 @@ fn saving_of_host(job: &Job, analysis: &Analysis, host: usize) -> Option<i64> {
 fn links(job: &Job, analysis: &Analysis) -> Table {
     let mut links: Vec<&Link> = analysis.network.links.iter().collect();
     let all_ns = |link: &Link| link.median_ns.saturating_mul(link.collectives.len() as i64);
-    links.arrange_by_key(|link| std::cmp::Reverse(all_ns(link)));
+    links.arrange_by_largest(|link| all_ns(link));
     links.truncate(MOST_ROWS);
     Table::of(
         "links",
@@ -288,7 +288,7 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
                 let timings = link.collectives.iter();
                 let timings = timings.filter_map(|at| analysis.timings.get(*at)?.as_ref());
                 let skews = timings.map(Timing::start_skew_ns).collect();
-                median_ns(skews).map_or(Value::NO_NS, Value::Ns)
+                Value::ns(median_ns(skews))
             }),
             ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
             ("share", "% of link", &|link| {
@@ -373,9 +373,7 @@ fn clocks(job: &Job) -> Table {
         (name, own.map(|(_, clock)| *clock).collect::<Vec<Clock>>())
     });
     let first = |clocks: &[Clock], of: fn(&Clock) -> f64| {
-        clocks
-            .first()
-            .map_or(Value::NO_NS, |clock| Value::Ns(of(clock).round() as i64))
+        Value::ns(clocks.first().map(|clock| of(clock).round() as i64))
     };
     Table::of(
         "clocks",

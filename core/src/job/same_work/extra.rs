@@ -4,13 +4,10 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::{Item, text};
-use crate::base::map::Map;
+use super::{Item, keep_most, text};
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::job::roles::Layout;
-
-/// Maximum number of rows kept per rank.
-const MOST_ROWS: usize = 50;
 
 /// An operator must take this much longer on the rank than on the others, in percent of its time there, so that shapes
 /// that differ on every rank are not reported.
@@ -60,7 +57,7 @@ pub(super) fn find(
                 if calls <= peers || !is_more {
                     continue;
                 }
-                let total_ns = of_rank.iter().map(usual_ns).fold(0, i64::saturating_add);
+                let total_ns = sum(of_rank.iter().map(usual_ns));
                 let beyond = i128::from(total_ns) * i128::from(calls - peers) / i128::from(calls);
                 let (kernel, op, shapes) = first.key;
                 rows.push(MoreWork {
@@ -79,12 +76,7 @@ pub(super) fn find(
         let texts = (row.kernel.clone(), row.op.clone(), row.shapes.clone());
         (Reverse(row.excess_ns), row.rank, texts)
     });
-    let mut kept: Map<usize, usize> = Map::default();
-    rows.retain(|row| {
-        let kept = kept.entry(row.rank).or_default();
-        *kept += 1;
-        *kept <= MOST_ROWS
-    });
+    keep_most(&mut rows, |row| row.rank);
     rows
 }
 

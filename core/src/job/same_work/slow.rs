@@ -4,13 +4,11 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::{Item, Key, SameWork, text};
+use super::{Item, Key, SameWork, keep_most, text};
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::job::digest::TextId;
-
-/// Maximum number of slow rows kept per rank, those with the largest excess.
-const MOST_ROWS: usize = 50;
 
 /// Work that takes longer on a rank than on others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -162,12 +160,8 @@ pub(super) fn find(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
                 shapes: text(texts, shapes),
                 category: text(texts, first.category),
                 calls: shared().map(|item| item.calls).sum(),
-                total_ns: shared()
-                    .map(|item| item.total_ns)
-                    .fold(0, i64::saturating_add),
-                expected_ns: shared()
-                    .filter_map(|item| item.expected_ns)
-                    .fold(0, i64::saturating_add),
+                total_ns: sum(shared().map(|item| item.total_ns)),
+                expected_ns: sum(shared().filter_map(|item| item.expected_ns)),
                 n_ranks,
             };
             (row.excess_ns() > 0).then_some(row)
@@ -178,11 +172,6 @@ pub(super) fn find(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
         let key = |of: &SlowWork| (of.rank, of.kernel.clone(), of.op.clone(), of.shapes.clone());
         by_excess.then_with(|| key(one).cmp(&key(other)))
     });
-    let mut kept: Map<usize, usize> = Map::default();
-    rows.retain(|row| {
-        let kept = kept.entry(row.rank).or_default();
-        *kept += 1;
-        *kept <= MOST_ROWS
-    });
+    keep_most(&mut rows, |row| row.rank);
     rows
 }

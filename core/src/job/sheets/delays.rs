@@ -3,7 +3,7 @@
 
 use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, text};
-use crate::base::interval::percent_of;
+use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::job::cause::Why;
 use crate::job::delay::Delay;
@@ -21,7 +21,14 @@ pub(super) struct Of<'a, W> {
     of: &'a W,
 }
 
-impl<W> Of<'_, W> {
+impl<'a, W> Of<'a, W> {
+    fn new(input: &Input<'a>, rank: usize, of: &'a W) -> Of<'a, W> {
+        Of {
+            rank: input.job.ranks.get(rank),
+            of,
+        }
+    }
+
     fn number(&self) -> Option<u32> {
         self.rank.map(|rank| rank.number)
     }
@@ -46,11 +53,7 @@ pub(super) fn slow_work<'a>() -> Vec<Col<Of<'a, SlowWork>>> {
 
 pub(super) fn slow_work_body(input: &Input) -> Body<'static> {
     let slow = input.analysis.same_work.slow.iter();
-    let rows = slow.map(|of| Of {
-        rank: input.job.ranks.get(of.rank),
-        of,
-    });
-    body(&slow_work(), rows)
+    body(&slow_work(), slow.map(|of| Of::new(input, of.rank, of)))
 }
 
 pub(super) fn more_work<'a>() -> Vec<Col<Of<'a, MoreWork>>> {
@@ -67,11 +70,7 @@ pub(super) fn more_work<'a>() -> Vec<Col<Of<'a, MoreWork>>> {
 
 pub(super) fn more_work_body(input: &Input) -> Body<'static> {
     let more = input.analysis.same_work.more.iter();
-    let rows = more.map(|of| Of {
-        rank: input.job.ranks.get(of.rank),
-        of,
-    });
-    body(&more_work(), rows)
+    body(&more_work(), more.map(|of| Of::new(input, of.rank, of)))
 }
 
 /// A change with what it saves.
@@ -104,7 +103,7 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
         .map(|rank| {
             let own = input.steps.iter();
             let own = own.filter(|step| step.rank.number == rank.number);
-            own.map(|step| step.time_ns).fold(0, i64::saturating_add)
+            sum(own.map(|step| step.time_ns))
         })
         .max();
     let change = |what, gain| Change {
@@ -138,7 +137,7 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
     // Changes that save nothing get no row.
     let worth = all.chain(slow_steps).filter(|of| of.gain.total_ns > 0);
     let mut changes: Vec<Change> = worth.collect();
-    changes.arrange_by_key(|change| std::cmp::Reverse(change.gain.total_ns));
+    changes.arrange_by_largest(|change| change.gain.total_ns);
     body(&what_if(), changes)
 }
 

@@ -67,18 +67,14 @@ impl<'a> Input<'a> {
         excluded: &'a [Excluded],
         groups: &'a RanksOfGroups,
     ) -> Input<'a> {
-        let layout = &analysis.layout;
         Input {
             calls: Calls::new(job, groups),
             steps: step_times::steps(job, analysis),
-            bubbles: match &analysis.replay {
-                Some(replay) => bubbles(job, layout, &analysis.timings, replay),
-                None => Vec::new(),
-            },
+            bubbles: bubbles(job, analysis),
             job,
             analysis,
             excluded,
-            layout,
+            layout: &analysis.layout,
         }
     }
 }
@@ -206,14 +202,14 @@ pub fn sheets(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec<JobS
 
 /// A sheet that has rows.
 #[derive(Debug)]
-pub struct Made {
+pub struct FilledSheet {
     /// Its rows are empty if there are more than requested.
     pub sheet: JobSheet,
     /// How many there are.
     pub n_rows: usize,
 }
 
-impl Made {
+impl FilledSheet {
     /// Whether it contains all its rows.
     pub fn is_whole(&self) -> bool {
         self.sheet.rows.len() == self.n_rows
@@ -230,7 +226,7 @@ pub fn sheets_of_at_most(
     job: &Job,
     analysis: &Analysis,
     excluded: &[Excluded],
-) -> Vec<Made> {
+) -> Vec<FilledSheet> {
     let groups = calls::ranks_of_groups(job);
     let input = Input::new(job, analysis, excluded, &groups);
     let made = SHEETS.iter().map(|kind| {
@@ -250,7 +246,7 @@ pub fn sheets_of_at_most(
         if n_rows > n {
             first = Vec::new();
         }
-        Made {
+        FilledSheet {
             sheet: Sheet {
                 name: kind.name.to_owned(),
                 columns,

@@ -2,6 +2,7 @@
 
 use super::table::ms_of;
 use crate::base::interval::sum;
+use crate::base::labels::labelled;
 use crate::base::map::Map;
 use crate::job::delay::Delay;
 use crate::job::digest::{GpuTime, OwnTime, Step};
@@ -9,21 +10,13 @@ use crate::job::flow::{Node, Part};
 use crate::job::{Analysis, Job, Rank};
 use crate::report::sheet::Cell;
 
-/// What the time of a step was derived from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimeBy {
-    /// From the end of the last collective of all ranks in the previous step to that in this step.
-    Collectives,
-    /// The profiler's step on the CPU, whose end may precede that on the GPU because the CPU runs ahead.
-    Cpu,
-}
-
-impl TimeBy {
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            TimeBy::Collectives => "collectives",
-            TimeBy::Cpu => "CPU",
-        }
+labelled! {
+    /// What the time of a step was derived from.
+    pub(super) enum TimeBy {
+        /// From the end of the last collective of all ranks in the previous step to that in this step.
+        Collectives => "collectives",
+        /// The profiler's step on the CPU, whose end may precede that on the GPU because the CPU runs ahead.
+        Cpu => "CPU",
     }
 }
 

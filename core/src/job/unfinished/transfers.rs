@@ -1,6 +1,6 @@
 //! Transfers between two ranks that never end, because one of them does not call its part.
 
-use super::{Call, Half, LEAST_STUCK_NS, LEAST_TIMES, Stuck, is_unknown, of_group, sized};
+use super::{Call, Half, Hang, LEAST_HANG_NS, LEAST_TIMES, is_unknown, of_group, sized};
 use crate::base::group::grouped;
 use crate::job::Job;
 use crate::job::groups::Group;
@@ -10,7 +10,7 @@ use crate::job::matching::pair_of;
 type Pair = (u32, u32);
 
 /// For each pair of ranks of a group the first transfer that only one of them calls.
-pub(super) fn find(job: &Job, at: usize, group: &Group) -> Vec<Stuck> {
+pub(super) fn find(job: &Job, at: usize, group: &Group) -> Vec<Hang> {
     let all = group.members.iter().flat_map(|rank| {
         let calls = transfers(job, *rank, group).into_iter();
         calls.map(|(pair, call)| (pair, (*rank, call)))
@@ -32,7 +32,7 @@ fn transfers<'a>(job: &'a Job, rank: usize, group: &Group) -> Vec<(Pair, Call<'a
     let mut lengths: Vec<i64> = calls.iter().map(|(of, _)| of.span.length()).collect();
     lengths.sort_unstable();
     let middle_ns = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
-    let least_ns = LEAST_STUCK_NS.max(middle_ns.saturating_mul(LEAST_TIMES));
+    let least_ns = LEAST_HANG_NS.max(middle_ns.saturating_mul(LEAST_TIMES));
     let all = calls.into_iter().filter_map(|(of, is_open)| {
         let pair = pair_of(&own.digest, of, own.number, group)?;
         Some((pair, (of, is_open || of.span.length() >= least_ns)))
@@ -40,7 +40,7 @@ fn transfers<'a>(job: &'a Job, rank: usize, group: &Group) -> Vec<(Pair, Call<'a
     all.collect()
 }
 
-fn of_pair(job: &Job, at: usize, pair: Pair, calls: &[(usize, Call)]) -> Option<Stuck> {
+fn of_pair(job: &Job, at: usize, pair: Pair, calls: &[(usize, Call)]) -> Option<Hang> {
     let rank_of = |number: u32| job.ranks.iter().position(|rank| rank.number == number);
     let (sender, receiver) = (rank_of(pair.0)?, rank_of(pair.1)?);
     let halves = [
@@ -60,11 +60,11 @@ fn of_pair(job: &Job, at: usize, pair: Pair, calls: &[(usize, Call)]) -> Option<
         };
         let nth = in_step(waiting).position(|(_, (of, _))| std::ptr::eq(*of, *first))?;
         let is_missing = in_step(absent).count() <= nth && !is_unknown(job, absent);
-        if !is_missing || first.span.length() < LEAST_STUCK_NS {
+        if !is_missing || first.span.length() < LEAST_HANG_NS {
             return None;
         }
         let digest = &job.ranks.get(waiting)?.digest;
-        Some(Stuck {
+        Some(Hang {
             group: at,
             kind: digest.kind(first),
             called: match missing {

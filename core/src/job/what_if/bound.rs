@@ -1,6 +1,7 @@
 //! The bound of a job: what it saves if no rank waits for another.
 
 use super::{Estimator, WhatIf};
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::job::replay::{Gain, Plan, Replay, StepTime};
 
@@ -34,14 +35,14 @@ impl Estimator<'_> {
             let least_ns = leasts.filter_map(|least| least.of_steps.get(step)).max();
             *ns = (*ns).min(most_ns).max(least_ns.copied().unwrap_or(0));
         }
-        gain.total_ns = gain.of_steps.iter().copied().fold(0, i64::saturating_add);
+        gain.total_ns = sum(gain.of_steps.iter().copied());
         Some(gain)
     }
 
-    /// For each step, the most that a plan without waiting saves. The time of a rank from one step to the next is its own
-    /// time, its waits and transfers: the step is shorter by no more than what any rank waits, as far as nothing runs
-    /// meanwhile, and what its own time becomes shorter by. The replay alone says more where collectives run during
-    /// other work: what ran while a rank waited seems to be no work of its own.
+    /// For each step, the most that a plan without waiting saves. The time of a rank from one step to the next is its
+    /// own time, its waits and transfers: the step is shorter by no more than what any rank waits, as far as nothing
+    /// runs meanwhile, and what its own time becomes shorter by. The replay alone says more where collectives run
+    /// during other work: what ran while a rank waited seems to be no work of its own.
     fn most_ns(&self, replay: &Replay, plan: &Plan) -> Vec<i64> {
         let mut shorter: Map<(usize, usize), i64> = Map::default();
         let own = self.flow.parts.iter().zip(&plan.own_ns);

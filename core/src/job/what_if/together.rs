@@ -53,17 +53,10 @@ impl Estimator<'_> {
         let loads: Vec<Vec<Load>> = (0..self.job.steps.len())
             .map(|step| loads(step).concat())
             .collect();
-        for (part, own_ns) in self.flow.parts.iter().zip(&mut plan.own_ns) {
-            let share = || {
-                let step = self.flow.node_of(part)?.step?;
-                let mut loads = loads.get(step)?.iter();
-                let load = loads.find(|load| load.rank == part.rank)?;
-                Some(load.share).filter(|share| *share > 1.0)
-            };
-            if let Some((own, share)) = part.own.zip(share()) {
-                let change_ns = own.work_ns as f64 * (1.0 / share - 1.0);
-                *own_ns = own_ns.saturating_add(change_ns.round() as i64);
-            }
-        }
+        self.divide_work(plan, |part, step| {
+            let mut loads = loads.get(step)?.iter();
+            let load = loads.find(|load| load.rank == part.rank)?;
+            Some(load.share).filter(|share| *share > 1.0)
+        });
     }
 }

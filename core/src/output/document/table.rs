@@ -99,12 +99,9 @@ impl<T> From<Rows<T>> for DocTable {
 
 impl From<&Table> for DocTable {
     fn from(table: &Table) -> DocTable {
-        let columns = table.columns.iter().enumerate();
         let rows = table.rows.iter();
         DocTable {
-            columns: columns
-                .map(|(at, column)| (column.label.to_owned(), table.is_number(at)))
-                .collect(),
+            columns: table.headings(),
             rows: rows.map(|row| row.iter().map(cell).collect()).collect(),
         }
     }

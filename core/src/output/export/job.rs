@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use super::csv;
 use crate::job::files::Excluded;
 use crate::job::overview::JobOverview;
-use crate::job::sheets::{Made, sheets_of_at_most, stream};
+use crate::job::sheets::{FilledSheet, sheets_of_at_most, stream};
 use crate::job::{Analysis, Job, NetworkFigures};
 
 /// Sheets with more rows, or with more than eight million cells, are only in CSV files, which are written row by row:
@@ -25,7 +25,7 @@ pub struct Input<'a> {
     figures: NetworkFigures,
     analysis: OnceCell<Analysis>,
     overview: OnceCell<JobOverview>,
-    sheets: OnceCell<Vec<Made>>,
+    sheets: OnceCell<Vec<FilledSheet>>,
 }
 
 impl<'a> Input<'a> {
@@ -59,13 +59,13 @@ impl<'a> Input<'a> {
     }
 
     /// Its sheets, computed on first use; those with more than [`MOST_ROWS`] rows have no rows here.
-    pub fn sheets(&self) -> &[Made] {
+    pub fn sheets(&self) -> &[FilledSheet] {
         let make = || sheets_of_at_most(MOST_ROWS, self.job, self.analysis(), self.excluded);
         self.sheets.get_or_init(make)
     }
 
     /// The sheet of a CSV file.
-    fn sheet_of(&self, path: &str) -> Option<&Made> {
+    fn sheet_of(&self, path: &str) -> Option<&FilledSheet> {
         let mut sheets = self.sheets().iter();
         sheets.find(|made| csv::path(FOLDER, &made.sheet) == path)
     }
@@ -93,7 +93,7 @@ impl<'a> Input<'a> {
         self.sheet_of(path).is_some_and(|made| !made.is_whole())
     }
 
-    fn csv_of(&self, made: &Made, sink: &mut dyn FnMut(&[u8])) {
+    fn csv_of(&self, made: &FilledSheet, sink: &mut dyn FnMut(&[u8])) {
         let pieces = RefCell::new(sink);
         stream(
             &made.sheet.name,

@@ -8,7 +8,7 @@ use crate::job::clocks::Clock;
 use crate::job::files::Excluded;
 use crate::job::groups::Group;
 use crate::job::overview::{JobCard, JobOverview};
-use crate::job::sheets::Made;
+use crate::job::sheets::FilledSheet;
 use crate::job::{Job, JobStep, Rank};
 use crate::report::sheet::Column;
 
@@ -19,7 +19,7 @@ pub(crate) fn json(
     job: &Job,
     overview: &JobOverview,
     excluded: &[Excluded],
-    sheets: &[Made],
+    sheets: &[FilledSheet],
 ) -> Json {
     match File::of(job, overview, excluded, sheets) {
         Json::Object(keys) => {
@@ -44,7 +44,7 @@ fn schema() -> Json {
 
 record! {
     /// The file. At its top, `$schema` says what each key means.
-    File(job: &Job, overview: &JobOverview, excluded: &[Excluded], sheets: &[Made]) {
+    File(job: &Job, overview: &JobOverview, excluded: &[Excluded], sheets: &[FilledSheet]) {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
         headline: "The answer, in a sentence or two." = overview.headline,
         findings: "What to do, by saving, the largest first; the bound of the job is last." = list(&overview.cards, |card| JobFinding::of(job, card)),
@@ -133,7 +133,7 @@ record! {
     }
 
     /// A sheet; `docs/columns.md` describes all of them.
-    JobTable(made: &Made) {
+    JobTable(made: &FilledSheet) {
         name: "Its name, which is that of its CSV file." = made.sheet.name,
         columns: "Its columns." = list(&made.sheet.columns, JobColumn::of),
         n_rows: "How many rows it has." = made.n_rows,

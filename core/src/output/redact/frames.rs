@@ -9,6 +9,7 @@
 use super::placeholder::Placeholders;
 use super::words::{described, is_number};
 use crate::names::MODULE;
+use crate::names::frames::Frame;
 use crate::profile::model_info::GENERIC;
 
 /// Files that belong to the framework.
@@ -29,18 +30,19 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     {
         return format!("{kind}{}>", placeholders.of("builtin", name));
     }
-    if let Some((file, line, function)) = parts(name) {
-        let is_framework = FRAMEWORK.iter().any(|folder| file.starts_with(folder));
-        if is_framework && is_plain(file) && is_plain(function) {
+    if let Some(frame) = Frame::of(name) {
+        let Frame { path, line, .. } = frame;
+        let is_framework = FRAMEWORK.iter().any(|folder| path.starts_with(folder));
+        if is_framework && is_plain(path) && is_plain(frame.function) {
             return name.to_owned();
         }
-        let ending = if file.ends_with(".py") { ".py" } else { "" };
-        let shown_file = placeholders.of("file", file);
-        let function = match function {
-            "<module>" => function.to_owned(),
-            _ => placeholders.of("function", &format!("{file} {function}")),
+        let ending = if path.ends_with(".py") { ".py" } else { "" };
+        let shown_path = placeholders.of("file", path);
+        let function = match frame.function {
+            "<module>" => "<module>".to_owned(),
+            function => placeholders.of("function", &format!("{path} {function}")),
         };
-        return format!("{shown_file}{ending}({line}): {function}");
+        return format!("{shown_path}{ending}({line}): {function}");
     }
     placeholders.of("frame", name)
 }
@@ -56,12 +58,6 @@ fn module(instance: &str, placeholders: &mut Placeholders) -> String {
         false => described(placeholders.of("module", class), class),
     };
     number.map_or_else(|| class.clone(), |number| format!("{class}_{number}"))
-}
-
-fn parts(name: &str) -> Option<(&str, &str, &str)> {
-    let (place, function) = name.rsplit_once("): ")?;
-    let (file, line) = place.rsplit_once('(')?;
-    is_number(line).then_some((file, line, function))
 }
 
 /// Whether a text has only characters that occur in names of framework files and functions.

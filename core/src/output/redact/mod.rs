@@ -113,23 +113,15 @@ impl<'a> Redactor<'a> {
             self.new.spelled_link(&format!("link_{number}"));
         }
         for event in old.events.ids() {
-            let events = &old.events;
-            let category = events.category(event);
-            let name = self.name(events.name(event), category);
-            let op_args = events.op_args(event).map(|args| self.op_args(args));
-            let extra_args = events.extra_args(event);
-            let extra_args = extra_args.and_then(|args| self.extra_args(args));
+            let event = old.events.get(event);
+            let name = self.name(event.name, event.category);
+            let op_args = event.op_args.map(|args| self.op_args(args));
+            let extra_args = event.extra_args.and_then(|args| self.extra_args(args));
             self.new.event(NewEvent {
-                uid: events.uid(event),
-                category,
                 name,
-                track: events.track(event),
-                ts_ns: events.ts_ns(event),
-                dur_ns: events.dur_ns(event),
-                external_id: events.external_id(event),
-                correlation: events.correlation(event),
                 op_args,
                 extra_args,
+                ..event
             });
         }
         for (event, number) in &old.sequence_numbers {

@@ -219,7 +219,7 @@ fn common_dtype(profile: &Profile) -> Option<&str> {
         }
     }
     // The first among equals.
-    times.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    times.arrange_by_largest(|(_, ns)| *ns);
     times.first().map(|(dtype, _)| *dtype)
 }
 

@@ -97,7 +97,7 @@ impl<'a> Replays<'a> {
                 (*track, symbols.work(name), name)
             });
             let work: Vec<_> = work.collect();
-            let hash = names::ordered_on(work.iter().map(|(track, work, _)| (track.0, *work)));
+            let hash = names::hash_of(work.iter().map(|(track, work, _)| (track.0, *work)));
             let graph = *known.entry(hash).or_insert_with(|| {
                 let starts = kernels.iter().map(|(_, start_ns, _)| *start_ns);
                 let node = |place: u32| node(trace, event(kernels.get(place as usize)?.2)?);
@@ -164,6 +164,14 @@ pub(super) struct Fit {
     pub(super) n_matched: usize,
 }
 
+impl Fit {
+    /// Whether the kernels of the last launches of its segment are missing.
+    pub(super) fn is_cut(&self, n_launches: usize) -> bool {
+        let last = self.pairs.iter().flatten().max();
+        last.is_some_and(|last| (*last as usize) + 1 < n_launches)
+    }
+}
+
 /// The fit for each replay, or why there is none.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -217,7 +225,7 @@ pub(super) fn choose(trace: &Trace, replays: &Replays, files: &[File]) -> Plan {
     let mut by_sequence: Map<u64, Vec<usize>> = Map::default();
     for (at, (_, _, launches)) in all.iter().enumerate() {
         if launches.iter().any(|launch| launch.is_named) {
-            let hash = names::ordered(launches.iter().map(|launch| launch.work));
+            let hash = names::hash_of(launches.iter().map(|launch| launch.work));
             by_sequence.entry(hash).or_default().push(at);
         }
     }
@@ -225,7 +233,7 @@ pub(super) fn choose(trace: &Trace, replays: &Replays, files: &[File]) -> Plan {
         .graphs
         .iter()
         .map(|graph| {
-            let hash = names::ordered(graph.kernels.iter().map(|kernel| kernel.work));
+            let hash = names::hash_of(graph.kernels.iter().map(|kernel| kernel.work));
             let equal = by_sequence.get(&hash);
             let fits = |rows: &[usize]| -> Vec<Fit> {
                 let rows = rows.iter().filter_map(|row| all.get(*row));

@@ -43,45 +43,8 @@ pub(super) fn put_below(
         };
         let translation = translations.entry(merge.file).or_default();
         let is_wanted = wanted(source.unwrap_or(trace), merge, n_added < MOST_WITH_FRAMES);
-        let mut copy_of: Map<u32, EventId> = Map::default();
         let first = trace.events.len() as u32;
-        let events = &trace.events;
-        let (track, ts_ns, dur_ns) = (
-            events.track(merge.launch),
-            events.ts_ns(merge.launch),
-            events.dur_ns(merge.launch),
-        );
-        for (row, call) in merge.segment.calls.iter().enumerate() {
-            if !is_wanted.get(row).copied().unwrap_or(false) {
-                continue;
-            }
-            let event = call.event;
-            let of = &source.unwrap_or(trace).events;
-            let (category, name) = (of.category(event), of.name(event));
-            let (op_args, extra_args) = (of.op_args(event), of.extra_args(event));
-            let mut name = translation.string(source, trace, name);
-            if category == Category::CpuOp
-                && let Some(plain) = names::without_number(trace.strings.get(name))
-            {
-                let plain = plain.to_owned();
-                name = trace.strings.intern(&plain);
-            }
-            let copy = NewEvent {
-                uid: number(uid + row as u64),
-                category,
-                name,
-                track,
-                ts_ns,
-                dur_ns,
-                external_id: None,
-                correlation: None,
-                op_args: op_args.map(|id| translation.args(source, trace, id)),
-                extra_args: extra_args.map(|text| translation.string(source, trace, text)),
-            };
-            let copy = trace.events.push(copy);
-            trace.captured.add(copy, call.depth);
-            copy_of.insert(row as u32, copy);
-        }
+        let copy_of = copy_calls(trace, source, translation, merge, &is_wanted, uid);
         n_added += copy_of.len();
         uid += merge.segment.calls.len() as u64;
         trace
@@ -97,6 +60,56 @@ pub(super) fn put_below(
     }
     trace.captured.number_from(uid);
     launches.follow_captures(trace);
+}
+
+/// Copies the wanted calls of a segment to the time of its replay; returns the copies by row of the segment.
+fn copy_calls(
+    trace: &mut Trace,
+    source: Option<&Trace>,
+    translation: &mut Translation,
+    merge: &Merge,
+    is_wanted: &[bool],
+    first_uid: u64,
+) -> Map<u32, EventId> {
+    let mut copy_of: Map<u32, EventId> = Map::default();
+    let events = &trace.events;
+    let (track, ts_ns, dur_ns) = (
+        events.track(merge.launch),
+        events.ts_ns(merge.launch),
+        events.dur_ns(merge.launch),
+    );
+    for (row, call) in merge.segment.calls.iter().enumerate() {
+        if !is_wanted.get(row).copied().unwrap_or(false) {
+            continue;
+        }
+        let event = call.event;
+        let of = &source.unwrap_or(trace).events;
+        let (category, name) = (of.category(event), of.name(event));
+        let (op_args, extra_args) = (of.op_args(event), of.extra_args(event));
+        let mut name = translation.string(source, trace, name);
+        if category == Category::CpuOp
+            && let Some(plain) = names::without_number(trace.strings.get(name))
+        {
+            let plain = plain.to_owned();
+            name = trace.strings.intern(&plain);
+        }
+        let copy = NewEvent {
+            uid: number(first_uid + row as u64),
+            category,
+            name,
+            track,
+            ts_ns,
+            dur_ns,
+            external_id: None,
+            correlation: None,
+            op_args: op_args.map(|id| translation.args(source, trace, id)),
+            extra_args: extra_args.map(|text| translation.string(source, trace, text)),
+        };
+        let copy = trace.events.push(copy);
+        trace.captured.add(copy, call.depth);
+        copy_of.insert(row as u32, copy);
+    }
+    copy_of
 }
 
 /// Converts to the position type of the event table.

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::CaptureFile;
 use super::choosing::{File, Plan, Replays};
-use super::matching::n_matched;
 use super::why::Why;
 use crate::base::format;
 use crate::base::interval::percent_of;
@@ -349,7 +348,7 @@ pub(super) fn of(
     plan: &Plan,
 ) -> Coverage {
     let mut used: Set<(usize, usize)> = Set::default();
-    let mut n_kernels = vec![0; found.len()];
+    let mut n_kernels: Map<usize, u64> = Map::default();
     let mut graphs: Map<usize, GraphUse> = Map::default();
     let (mut order, mut cut, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
     for (at, replay) in replays.all.iter().enumerate() {
@@ -372,15 +371,10 @@ pub(super) fn of(
                 sizes.extend(size.map(|size| (replay.launch, size)));
                 let n_launches = segment.map_or(0, |segment| segment.launches.len());
                 graph.n_merged += 1;
-                graph.n_matched = n_matched(&fit.pairs) as u64;
-                if let Some(of_file) = n_kernels.get_mut(file) {
-                    *of_file += graph.n_matched;
-                }
+                graph.n_matched = fit.n_matched as u64;
                 graph.n_unrecorded = n_launches.saturating_sub(fit.n_matched) as u64;
-                let last = fit.pairs.iter().flatten().max();
-                if last.is_some_and(|last| (*last as usize) + 1 < n_launches) {
-                    cut.push(replay.launch);
-                }
+                *n_kernels.entry(file).or_default() += graph.n_matched;
+                cut.extend(fit.is_cut(n_launches).then_some(replay.launch));
             }
             None => {
                 let why = plan
@@ -395,7 +389,7 @@ pub(super) fn of(
         name,
         n_segments: file.found.segments.len() as u64,
         n_used: used.iter().filter(|(of_file, _)| *of_file == at).count() as u64,
-        n_kernels: n_kernels.get(at).copied().unwrap_or(0),
+        n_kernels: n_kernels.get(&at).copied().unwrap_or(0),
         problem: None,
     };
     let uses = files.iter().zip(found).enumerate();

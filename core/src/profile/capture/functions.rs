@@ -16,11 +16,11 @@ struct Function {
     file: &'static str,
     operator: &'static str,
     /// Where the operator takes its arguments from.
-    donor: Donor,
+    arguments_from: ArgumentsFrom,
 }
 
 #[derive(Clone, Copy)]
-enum Donor {
+enum ArgumentsFrom {
     /// The nearest enclosing operator with this name.
     Above(&'static str),
     /// The first operator inside with this name.
@@ -29,10 +29,10 @@ enum Donor {
 
 #[rustfmt::skip]
 const FUNCTIONS: &[Function] = &[
-    Function { name: "flydsl_moe_stage1", file: "", operator: "pseudo_op::moe_flydsl_stage1", donor: Donor::Above("aiter::fused_moe_") },
-    Function { name: "flydsl_moe_stage2", file: "", operator: "pseudo_op::moe_flydsl_stage2", donor: Donor::Above("aiter::fused_moe_") },
-    Function { name: "mla_decode_fwd", file: "aiter/mla.py(", operator: "pseudo_mla_decode_fwd", donor: Donor::Below("aiter::mla_decode_stage1_asm_fwd") },
-    Function { name: "mla_fp8_prefill_attn", file: "", operator: "pseudo_mla_prefill_fwd", donor: Donor::Below("aiter::mla_prefill_ps_asm_fwd") },
+    Function { name: "flydsl_moe_stage1", file: "", operator: "pseudo_op::moe_flydsl_stage1", arguments_from: ArgumentsFrom::Above("aiter::fused_moe_") },
+    Function { name: "flydsl_moe_stage2", file: "", operator: "pseudo_op::moe_flydsl_stage2", arguments_from: ArgumentsFrom::Above("aiter::fused_moe_") },
+    Function { name: "mla_decode_fwd", file: "aiter/mla.py(", operator: "pseudo_mla_decode_fwd", arguments_from: ArgumentsFrom::Below("aiter::mla_decode_stage1_asm_fwd") },
+    Function { name: "mla_fp8_prefill_attn", file: "", operator: "pseudo_mla_prefill_fwd", arguments_from: ArgumentsFrom::Below("aiter::mla_prefill_ps_asm_fwd") },
 ];
 
 impl Function {
@@ -69,16 +69,16 @@ impl Function {
         })
     }
 
-    fn donor(&self, trace: &Trace, tree: &CallTree, call: NodeId) -> Option<EventId> {
+    fn arguments_from(&self, trace: &Trace, tree: &CallTree, call: NodeId) -> Option<EventId> {
         let is_it = |event: &EventId, name: &str| {
             trace.events.category(*event) == Category::CpuOp && trace.name(*event) == name
         };
-        match self.donor {
-            Donor::Above(name) => {
+        match self.arguments_from {
+            ArgumentsFrom::Above(name) => {
                 let mut above = tree.ancestors(call).filter_map(|node| tree.event(node));
                 above.find(|event| is_it(event, name))
             }
-            Donor::Below(name) => {
+            ArgumentsFrom::Below(name) => {
                 let below = tree.subtree(call).map(NodeId);
                 let mut below = below.filter_map(|node| tree.event(node));
                 below.find(|event| is_it(event, name))
@@ -90,7 +90,7 @@ impl Function {
 /// Puts operators around such functions in the whole trace.
 pub(super) fn add(trace: &mut Trace, launches: &Launches) {
     let has_donor = |function: &&Function| {
-        let (Donor::Above(name) | Donor::Below(name)) = function.donor;
+        let (ArgumentsFrom::Above(name) | ArgumentsFrom::Below(name)) = function.arguments_from;
         trace.strings.find(name).is_some()
     };
     let functions: Vec<&Function> = FUNCTIONS.iter().filter(has_donor).collect();
@@ -100,12 +100,12 @@ pub(super) fn add(trace: &mut Trace, launches: &Launches) {
     let tree = CallTree::new(trace, Frames::With, launches);
     for function in functions {
         for call in function.calls(trace, &tree) {
-            let donor = function.donor(trace, &tree, call);
-            let (Some(donor), Some(event)) = (donor, tree.event(call)) else {
+            let arguments_from = function.arguments_from(trace, &tree, call);
+            let (Some(arguments_from), Some(event)) = (arguments_from, tree.event(call)) else {
                 continue;
             };
             if !tree.gpu_work(call).is_empty() && trace.captured.around(event).is_none() {
-                put_around(trace, event, function.operator, donor, None);
+                put_around(trace, event, function.operator, arguments_from, None);
             }
         }
     }

@@ -275,49 +275,56 @@ fn settle(pairs: &mut Pairs, n_launches: usize, verdict: impl Fn(usize, usize) -
 /// The shortest edit script of two sequences, given which elements can be equal (Myers 1986); no pairs if they differ
 /// too much.
 fn shortest(n_a: usize, n_b: usize, is_equal: impl Fn(usize, usize) -> bool) -> Pairs {
+    match edit_history(n_a, n_b, is_equal) {
+        Some(history) => pairs_of(&history, n_a, n_b),
+        None => vec![None; n_a],
+    }
+}
+
+/// For each number of edits up to the least that suffices, the furthest positions in the first sequence with fewer
+/// edits, by diagonal from −edits−1 to edits+1; `None` if too many are needed.
+fn edit_history(
+    n_a: usize,
+    n_b: usize,
+    is_equal: impl Fn(usize, usize) -> bool,
+) -> Option<Vec<Vec<usize>>> {
     /// The cost is quadratic in this.
     const MOST_EDITS: usize = 2048;
-    let none = vec![None; n_a];
     let limit = MOST_EDITS.min(n_a + n_b);
     let offset = limit + 1;
-    // By diagonal: the furthest position in the first sequence; and the history of these, by number of edits.
     let mut furthest = vec![0_usize; 2 * limit + 3];
     let mut history: Vec<Vec<usize>> = Vec::new();
-    let end = 'found: {
-        for edits in 0..=limit {
-            history.push(furthest[offset - edits - 1..=offset + edits + 1].to_vec());
-            for step in 0..=edits {
-                let diagonal = offset + 2 * step - edits;
-                let down =
-                    step == 0 || step < edits && furthest[diagonal - 1] < furthest[diagonal + 1];
-                let mut a = match down {
-                    true => furthest[diagonal + 1],
-                    false => furthest[diagonal - 1] + 1,
-                };
-                // a − b is the distance of the diagonal from the middle one.
-                let Some(mut b) = (a + offset).checked_sub(diagonal) else {
-                    continue;
-                };
-                while a < n_a && b < n_b && is_equal(a, b) {
-                    a += 1;
-                    b += 1;
-                }
-                furthest[diagonal] = a;
-                if a >= n_a && b >= n_b {
-                    break 'found Some(edits);
-                }
+    for edits in 0..=limit {
+        history.push(furthest[offset - edits - 1..=offset + edits + 1].to_vec());
+        for step in 0..=edits {
+            let diagonal = offset + 2 * step - edits;
+            let down = step == 0 || step < edits && furthest[diagonal - 1] < furthest[diagonal + 1];
+            let mut a = match down {
+                true => furthest[diagonal + 1],
+                false => furthest[diagonal - 1] + 1,
+            };
+            // a − b is the distance of the diagonal from the middle one.
+            let Some(mut b) = (a + offset).checked_sub(diagonal) else {
+                continue;
+            };
+            while a < n_a && b < n_b && is_equal(a, b) {
+                a += 1;
+                b += 1;
+            }
+            furthest[diagonal] = a;
+            if a >= n_a && b >= n_b {
+                return Some(history);
             }
         }
-        None
-    };
-    let Some(n_edits) = end else {
-        return none;
-    };
-    let mut pairs = none;
+    }
+    None
+}
+
+/// The pairs of equal elements, followed back from the ends of both sequences.
+fn pairs_of(history: &[Vec<usize>], n_a: usize, n_b: usize) -> Pairs {
+    let mut pairs = vec![None; n_a];
     let (mut a, mut b) = (n_a, n_b);
-    for edits in (0..=n_edits).rev() {
-        let before = &history[edits];
-        // The position of the diagonal in its history entry, which covers −edits−1 to edits+1.
+    for (edits, before) in history.iter().enumerate().rev() {
         let at = |diagonal: isize| {
             before
                 .get((diagonal + edits as isize + 1) as usize)

@@ -118,19 +118,10 @@ fn number(text: &str) -> Option<(u64, &str)> {
 }
 
 /// Hash of a sequence, in order.
-pub(super) fn ordered(work: impl Iterator<Item = Work>) -> u64 {
+pub(super) fn hash_of(sequence: impl Iterator<Item = impl Hash>) -> u64 {
     let mut hasher = FxHasher::default();
-    for work in work {
-        work.hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// Hash of the sequences on all streams, stream by stream.
-pub(super) fn ordered_on(work: impl Iterator<Item = (u32, Work)>) -> u64 {
-    let mut hasher = FxHasher::default();
-    for on_stream in work {
-        on_stream.hash(&mut hasher);
+    for item in sequence {
+        item.hash(&mut hasher);
     }
     hasher.finish()
 }

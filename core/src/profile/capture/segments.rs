@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 use super::names::{self, Symbols};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, first_not};
 use crate::profile::launch::Launches;
 use crate::profile::tree::{CallTree, Frames, NodeId};
 use crate::trace::{Category, EventId, Trace, event_args};
@@ -271,9 +271,8 @@ impl<'a> Reader<'a, '_> {
         for track in tree.tracks() {
             // Nodes of a thread are sorted by start.
             let nodes = track.nodes.clone();
-            let n_before =
-                partition_point(nodes.clone(), |node| start_ns(node) < self.span.start_ns);
-            let mut node = nodes.start + n_before;
+            let is_before = |node: usize| start_ns(node as u32) < self.span.start_ns;
+            let mut node = first_not(nodes.start as usize..nodes.end as usize, is_before) as u32;
             while node < nodes.end && start_ns(node) <= self.span.end_ns {
                 let id = NodeId(node);
                 let is_root = self.is_inside(id);
@@ -358,17 +357,4 @@ impl<'a> Reader<'a, '_> {
         let most = rows.into_iter().max_by_key(|(size, n)| (*n, *size));
         segment.rows = most.and_then(|(size, _)| u64::try_from(size).ok());
     }
-}
-
-/// The number of elements at the start of a range for which `is_before` holds.
-fn partition_point(range: std::ops::Range<u32>, is_before: impl Fn(u32) -> bool) -> u32 {
-    let (mut low, mut high) = (0, range.end.saturating_sub(range.start));
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match is_before(range.start + middle) {
-            true => low = middle + 1,
-            false => high = middle,
-        }
-    }
-    low
 }

@@ -32,7 +32,7 @@ use key::{group, key};
 use purpose::Purposes;
 use ranks::Ranks;
 use staging::{Staged, Staging};
-use together::{Attended, waits};
+use together::{RankPart, waits};
 
 pub(crate) use key::{Key, described_by, ops_above};
 pub(crate) use micro_batches::repeated;
@@ -218,7 +218,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     let mut summary = CollectiveSummary::default();
     let mut purposes = Purposes::new(profile);
     let mut all: Vec<(String, One)> = Vec::new();
-    let mut attended: Vec<Attended> = Vec::new();
+    let mut parts: Vec<RankPart> = Vec::new();
     let mut numbers: Map<String, usize> = Map::default();
     let (ranks, staging) = (Ranks::new(&profile.trace), Staging::of(profile));
     let work = profile.gpu.iter();
@@ -234,7 +234,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
         if exposed.is_of_several_gpus() {
             let collective = format!("{spelled} {of_group}");
             let next = numbers.len();
-            attended.push(Attended {
+            parts.push(RankPart {
                 collective: *numbers.entry(collective).or_insert(next),
                 n_ranks: key.group_size,
                 on,
@@ -262,13 +262,13 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     let groups = alike.filter_map(|(_, alike)| summary_of(alike, exposed));
     let groups: Vec<(Collectives, Vec<OnGpu>)> = groups.collect();
     summary.kinds = by_kind(&groups, exposed);
-    summary.waits = waits(attended, exposed);
+    summary.waits = waits(parts, exposed);
     summary.steps = of_steps(profile);
     summary.repeated = repeated_time(profile, exposed);
     summary.groups = groups.into_iter().map(|(group, _)| group).collect();
     summary
         .groups
-        .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
+        .arrange_by_largest(|group| (group.exposed_ns, group.time_ns));
     summary
 }
 
@@ -336,7 +336,7 @@ fn by_kind(groups: &[(Collectives, Vec<OnGpu>)], exposed: &Exposed) -> Vec<OfKin
         }
     });
     let mut kinds: Vec<OfKind> = kinds.collect();
-    kinds.arrange_by_key(|of_kind| std::cmp::Reverse((of_kind.exposed_ns, of_kind.time_ns)));
+    kinds.arrange_by_largest(|of_kind| (of_kind.exposed_ns, of_kind.time_ns));
     kinds
 }
 

@@ -114,9 +114,8 @@ impl<'a> Purposes<'a> {
     /// The mark of the operators above a launch; a norm takes precedence over the backward pass that it is in.
     fn mark(&mut self, work: &GpuWork) -> Option<Mark> {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
-        let node = tree.node_of(work.launched_by?)?;
         let mut is_backward = false;
-        for event in tree.ancestors(node).filter_map(|above| tree.event(above)) {
+        for event in tree.calls_around(work.launched_by?) {
             match self.marks.of(trace, event) {
                 Some(Mark::Statistics) => return Some(Mark::Statistics),
                 Some(Mark::Backward) => is_backward = true,

@@ -18,8 +18,8 @@ pub(super) struct Ranks {
 /// GPUs whose links join several hosts, by their names, and how many they join.
 const RACKS: [(&str, u64); 2] = [("GB200", 72), ("GB300", 72)];
 
-/// Number of GPUs that fast links join: those of a host. `None` if the trace lists a single GPU, which may be the only one
-/// that the process sees.
+/// Number of GPUs that fast links join: those of a host. `None` if the trace lists a single GPU, which may be the only
+/// one that the process sees.
 pub(crate) fn linked_gpus(trace: &Trace) -> Option<u64> {
     let first = trace.devices.first()?;
     let mut racks = RACKS.iter();
@@ -38,8 +38,8 @@ impl Ranks {
         }
     }
 
-    /// Whether a group has ranks on several hosts: more than GPUs are linked, or with numbers of several hosts, as if each
-    /// had a rank for each of its GPUs.
+    /// Whether a group has ranks on several hosts: more than GPUs are linked, or with numbers of several hosts, as if
+    /// each had a rank for each of its GPUs.
     pub(super) fn span_hosts(&self, size: Option<f64>, ranks: Option<&str>) -> bool {
         let Some(n_linked) = self.n_linked else {
             return false;

@@ -13,7 +13,7 @@ use crate::trace::StringId;
 
 /// One rank's part in a collective.
 #[derive(Debug, Clone)]
-pub(super) struct Attended {
+pub(super) struct RankPart {
     /// A number shared by all that may be the same collective: kind, message, process group.
     pub(super) collective: usize,
     /// Number of ranks, if known.
@@ -35,22 +35,22 @@ pub(crate) struct Waits {
 
 /// Finds the collectives that several GPUs take part in, and how long these wait for each other; `None` if there are
 /// none. `exposed` is the time in which collectives run and nothing computes.
-pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Waits> {
-    attended.arrange_by_key(|attended| {
-        let (gpu, span) = attended.on;
-        (attended.collective, gpu, span)
+pub(super) fn waits(mut parts: Vec<RankPart>, exposed: &Exposed) -> Option<Waits> {
+    parts.arrange_by_key(|part| {
+        let (gpu, span) = part.on;
+        (part.collective, gpu, span)
     });
     let mut gpus: Vec<(Option<StringId>, u64)> = Vec::new();
     let (mut count, mut waited_ns) = (0, 0_i64);
-    for of_one in attended.chunk_by(|one, next| one.collective == next.collective) {
-        let by_gpu: Vec<&[Attended]> = of_one.chunk_by(|one, next| one.on.0 == next.on.0).collect();
+    for of_one in parts.chunk_by(|one, next| one.collective == next.collective) {
+        let by_gpu: Vec<&[RankPart]> = of_one.chunk_by(|one, next| one.on.0 == next.on.0).collect();
         for of_gpu in &by_gpu {
             let gpu = of_gpu.first().and_then(|first| first.on.0);
             if !gpus.iter().any(|(known, _)| *known == gpu) {
                 gpus.push((gpu, 0));
             }
         }
-        for arrivals in meetings(&by_gpu) {
+        for arrivals in joint_executions(&by_gpu) {
             let Some(last) = arrivals.iter().max_by_key(|(_, span)| span.start_ns) else {
                 continue;
             };
@@ -75,7 +75,7 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
 }
 
 /// Pairs the nth of each GPU: they are the same collective if all GPUs have equally many and the executions overlap.
-fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<OnGpu>> {
+fn joint_executions(by_gpu: &[&[RankPart]]) -> Vec<Vec<OnGpu>> {
     let counts = || by_gpu.iter().map(|of_gpu| of_gpu.len());
     let Some(count) = counts().next() else {
         return Vec::new();
@@ -83,14 +83,14 @@ fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<OnGpu>> {
     let n_ranks = by_gpu
         .iter()
         .flat_map(|of_gpu| of_gpu.iter())
-        .find_map(|attended| attended.n_ranks);
+        .find_map(|part| part.n_ranks);
     let are_all_there = n_ranks.is_none_or(|n_ranks| n_ranks as usize == by_gpu.len());
     if by_gpu.len() < 2 || !are_all_there || counts().any(|of_gpu| of_gpu != count) {
         return Vec::new();
     }
     let nth = |at: usize| -> Vec<OnGpu> {
         let of_gpus = by_gpu.iter().filter_map(|of_gpu| of_gpu.get(at));
-        of_gpus.map(|attended| attended.on).collect()
+        of_gpus.map(|part| part.on).collect()
     };
     let is_one = |arrivals: &Vec<OnGpu>| {
         let starts = arrivals.iter().map(|(_, span)| span.start_ns);

@@ -12,7 +12,7 @@ pub(crate) struct CopyOrigin {
     pub(crate) direction: Direction,
     pub(crate) memory: Option<HostMemory>,
     /// Which kind of `DistributedDataParallel` copy it is, if any, according to `op` or `frame`.
-    pub(crate) of_ddp: Option<OfDdp>,
+    pub(crate) of_ddp: Option<DdpCopy>,
     /// The operator around the launch, or the launching call if there is none.
     pub(crate) op: Option<StringId>,
     /// The nearest Python function in user code.
@@ -21,23 +21,23 @@ pub(crate) struct CopyOrigin {
 
 /// Device-to-device copies that `DistributedDataParallel` makes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum OfDdp {
+pub(crate) enum DdpCopy {
     /// Gradients, out of the reduced buckets.
     Gradients,
     /// Module buffers, into messages and back.
     Buffers,
 }
 
-impl OfDdp {
-    pub(crate) const ALL: [OfDdp; 2] = [OfDdp::Gradients, OfDdp::Buffers];
+impl DdpCopy {
+    pub(crate) const ALL: [DdpCopy; 2] = [DdpCopy::Gradients, DdpCopy::Buffers];
 
     /// From the name of an operator or Python frame around a copy.
-    fn of_name(name: &str) -> Option<OfDdp> {
+    fn of_name(name: &str) -> Option<DdpCopy> {
         if name.starts_with("torch.distributed.ddp.reducer::copy_bucket_to_grad") {
-            Some(OfDdp::Gradients)
+            Some(DdpCopy::Gradients)
         } else if name.ends_with(": _sync_module_buffers") || name.contains("_broadcast_coalesced")
         {
-            Some(OfDdp::Buffers)
+            Some(DdpCopy::Buffers)
         } else {
             None
         }
@@ -84,7 +84,7 @@ impl<'a> Frames<'a> {
 pub(super) struct Ddp<'a> {
     profile: &'a Profile,
     /// By span name.
-    names: Map<StringId, OfDdp>,
+    names: Map<StringId, DdpCopy>,
 }
 
 impl<'a> Ddp<'a> {
@@ -93,12 +93,12 @@ impl<'a> Ddp<'a> {
         Ddp {
             profile,
             names: strings
-                .filter_map(|(id, name)| Some((id, OfDdp::of_name(name)?)))
+                .filter_map(|(id, name)| Some((id, DdpCopy::of_name(name)?)))
                 .collect(),
         }
     }
 
-    pub(super) fn above(&self, call: EventId) -> Option<(OfDdp, EventId)> {
+    pub(super) fn above(&self, call: EventId) -> Option<(DdpCopy, EventId)> {
         if self.names.is_empty() {
             return None;
         }

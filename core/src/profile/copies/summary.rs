@@ -33,18 +33,18 @@ pub(crate) struct Copies {
     pub(crate) wait_ns: i64,
     pub(crate) longest: Option<EventId>,
     /// Times of the GPU with most of each: what the copies can cost the run.
-    pub(crate) of_one: OfOne,
+    pub(crate) on_one_gpu: OnOneGpu,
 }
 
 /// How much of one GPU's time copies take.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct OfOne {
+pub(crate) struct OnOneGpu {
     pub(crate) time_ns: i64,
     pub(crate) exposed_ns: i64,
     wait_ns: i64,
 }
 
-impl OfOne {
+impl OnOneGpu {
     /// Their cost: nothing else runs meanwhile, or the CPU waits.
     pub(crate) fn cost_ns(self) -> i64 {
         self.exposed_ns.max(self.wait_ns)
@@ -86,7 +86,7 @@ impl Copies {
             by_gpu.map(|(_, ns)| ns).max().unwrap_or(0)
         };
         self.exposed_ns = exposed.within_all(&spans);
-        self.of_one = OfOne {
+        self.on_one_gpu = OnOneGpu {
             time_ns: most(|copy| copy.on.1.length()),
             exposed_ns: exposed.within_most(&spans),
             wait_ns: most(|copy| copy.wait_ns),
@@ -226,7 +226,7 @@ pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
     // Stable sort: groups with equal time stay in order of appearance.
     summary
         .origins
-        .arrange_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
+        .arrange_by_largest(|(_, copies)| (copies.time_ns, copies.count));
     summary
 }
 

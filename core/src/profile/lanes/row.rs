@@ -1,6 +1,7 @@
 //! One row of a lane.
 
 use crate::base::interval::{Interval, running_sums};
+use crate::base::sort::first_not;
 use crate::trace::{EventId, Trace};
 
 /// Spans in time order that do not overlap.
@@ -86,17 +87,9 @@ impl Row {
             .map(|(span, name)| (*span, name.as_str()))
     }
 
-    /// Binary search for the first position in `from..to` where `holds` is false.
+    /// The first position in `from..to` where `holds` is false.
     fn first_not(&self, from: usize, to: usize, holds: impl Fn(usize) -> bool) -> usize {
-        let (mut low, mut high) = (from.min(self.len()), to.min(self.len()));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match holds(middle) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
+        first_not(from.min(self.len())..to.min(self.len()), holds)
     }
 
     pub(super) fn first_ending_after(&self, trace: &Trace, ns: i64) -> usize {

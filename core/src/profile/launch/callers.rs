@@ -21,7 +21,7 @@ impl Callers {
         let mut first = vec![None; table.rows.len()];
         let mut others: Map<usize, Vec<(StringId, EventId)>> = Map::default();
         for &call in calls {
-            let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
+            let Some(row) = table.row_of(trace, call) else {
                 continue;
             };
             let first = *first[row].get_or_insert(call);

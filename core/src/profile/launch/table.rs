@@ -69,6 +69,12 @@ impl LinkTable {
         self.index.row(id)
     }
 
+    /// The row with the id of an event.
+    #[inline]
+    pub(super) fn row_of(&self, trace: &Trace, event: EventId) -> Option<usize> {
+        self.row(self.key.read(trace, event)?)
+    }
+
     /// Work with the id of a row, last one first.
     pub(super) fn work_of(&self, row: usize) -> impl Iterator<Item = GpuId> + '_ {
         let last = self.rows.get(row).and_then(|row| row.last_work);

@@ -76,16 +76,16 @@ fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
     };
     let (n_allocations, allocated_bytes) = total(|bytes| bytes > 0);
     let (n_frees, freed_bytes) = total(|bytes| bytes < 0);
-    let mut lives = Lives::default();
+    let mut live_blocks = LiveBlocks::default();
     for (at, event) in events.iter().enumerate() {
-        lives.add(at, event, peak_at.is_some_and(|peak| at <= peak));
+        live_blocks.add(at, event, peak_at.is_some_and(|peak| at <= peak));
     }
-    let mut check = lives.check;
+    let mut check = live_blocks.check;
     let pairs = events.iter().zip(events.iter().skip(1));
     let jumps = pairs.filter(|(one, next)| before(next) != one.allocated);
     check.n_jumps = jumps.count() as u64;
-    let before_at_peak = before_bytes.saturating_sub(lives.freed_before_peak);
-    let live = lives.blocks.iter();
+    let before_at_peak = before_bytes.saturating_sub(live_blocks.freed_before_peak);
+    let live = live_blocks.blocks.iter();
     let live = live.filter(|block| peak_at.is_some_and(|at| block.lives_at(at)));
     let live_bytes = live.fold(0_u64, |all, block| all.saturating_add(block.bytes));
     check.is_peak_explained = before_at_peak.saturating_add(live_bytes) == peak.allocated;
@@ -102,7 +102,7 @@ fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
         n_frees,
         freed_bytes,
         blocks: match check.holds() {
-            true => lives.blocks,
+            true => live_blocks.blocks,
             false => Vec::new(),
         },
         check,
@@ -112,7 +112,7 @@ fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
 
 /// Blocks, matched by address.
 #[derive(Default)]
-struct Lives {
+struct LiveBlocks {
     blocks: Vec<Block>,
     /// By address: positions of live blocks.
     live: Map<u64, usize>,
@@ -121,7 +121,7 @@ struct Lives {
     freed_before_peak: u64,
 }
 
-impl Lives {
+impl LiveBlocks {
     fn add(&mut self, at: usize, event: &MemoryEvent, is_until_peak: bool) {
         let position = u32::try_from(at).unwrap_or(u32::MAX);
         let bytes = event.bytes.unsigned_abs();

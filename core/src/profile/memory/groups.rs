@@ -110,11 +110,11 @@ impl DeviceMemory {
     }
 
     /// The same by the operators that memory was allocated for.
-    pub(crate) fn peak_by_asking(&self, profile: &Profile) -> Vec<Holder> {
+    pub(crate) fn peak_by_requester(&self, profile: &Profile) -> Vec<Holder> {
         let trace = &profile.trace;
         self.holders(|block| {
-            let asking = |call| requester(trace, &profile.tree, call);
-            block.call.map(|call| trace.events.name(asking(call)))
+            let requested_by = |call| requester(profile, call);
+            block.call.map(|call| trace.events.name(requested_by(call)))
         })
     }
 
@@ -130,7 +130,7 @@ impl DeviceMemory {
             })
             .collect();
         // Stable sort: equal sizes stay in order of appearance.
-        holders.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        holders.arrange_by_largest(|one| one.bytes);
         holders
     }
 
@@ -173,7 +173,7 @@ impl DeviceMemory {
                 holder.bytes = holder.bytes.saturating_add(bytes_of(&blocks));
             }
         }
-        holders.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        holders.arrange_by_largest(|one| one.bytes);
         holders
     }
 
@@ -187,7 +187,7 @@ impl DeviceMemory {
                 bytes: bytes_of(&blocks),
             })
             .collect();
-        holders.arrange_by_key(|one| std::cmp::Reverse((one.bytes, one.each_bytes)));
+        holders.arrange_by_largest(|one| (one.bytes, one.each_bytes));
         holders
     }
 
@@ -219,19 +219,19 @@ impl DeviceMemory {
                 }
             })
             .collect();
-        operators.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        operators.arrange_by_largest(|one| one.bytes);
         operators
     }
 
     /// The operator that most of some blocks was allocated for, if it is a different one.
     fn requested_by(&self, profile: &Profile, blocks: &[&Block]) -> Option<StringId> {
         let trace = &profile.trace;
-        let asking = grouped(blocks.iter().copied(), |block| {
+        let requested_by = grouped(blocks.iter().copied(), |block| {
             let call = block.call?;
-            let asking = requester(trace, &profile.tree, call);
-            (asking != call).then(|| trace.events.name(asking))
+            let requested_by = requester(profile, call);
+            (requested_by != call).then(|| trace.events.name(requested_by))
         });
-        let most = asking.into_iter().rev();
+        let most = requested_by.into_iter().rev();
         let (name, _) = most.max_by_key(|(_, blocks)| bytes_of(blocks))?;
         name
     }

@@ -4,6 +4,7 @@ use super::curve::Reported;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::memory::is_allocating;
+use crate::profile::Profile;
 use crate::profile::tree::{CallTree, NodeId, TrackNodes};
 use crate::trace::{Category, EventId, MemoryEvent, Trace, TrackId};
 
@@ -76,11 +77,12 @@ fn of_track(
 }
 
 /// The operator that memory was allocated for: the call itself or, if that only allocates, its caller.
-pub(crate) fn requester(trace: &Trace, tree: &CallTree, call: EventId) -> EventId {
+pub(crate) fn requester(profile: &Profile, call: EventId) -> EventId {
+    let trace = &profile.trace;
     if !is_allocating(trace.name(call)) {
         return call;
     }
-    let mut ops = tree.ops_around(trace, call);
+    let mut ops = profile.tree.ops_around(trace, call);
     let caller = ops.find(|op| !is_allocating(trace.name(*op)));
     caller.unwrap_or(call)
 }

@@ -54,8 +54,8 @@ fn the_peak_is_what_was_there_before_and_what_lives_then() {
         (Some("aten::empty"), 20_000_000),
     ];
     assert_eq!(held, expected);
-    let asking = gpu.peak_by_asking(&profile);
-    assert_eq!(name(asking[1].operator), Some("aten::linear"));
+    let requested_by = gpu.peak_by_requester(&profile);
+    assert_eq!(name(requested_by[1].operator), Some("aten::linear"));
     let sizes = gpu.peak_by_size();
     let sizes: Vec<_> = sizes
         .iter()

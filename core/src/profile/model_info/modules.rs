@@ -2,7 +2,7 @@
 //! which words their names contain.
 
 use super::Inferred;
-use crate::base::format::{self, without_number};
+use crate::base::format::{self, snake_case, without_number};
 use crate::base::group::grouped;
 use crate::base::sort::{Arrange, FirstMax};
 use crate::names::MODULE;
@@ -184,18 +184,6 @@ pub(crate) fn families(trace: &Trace) -> Vec<String> {
     families.arrange();
     families.dedup();
     families
-}
-
-/// "gpt_oss" for "GptOss".
-fn snake_case(class: &str) -> String {
-    let mut snake = String::new();
-    for letter in class.chars() {
-        if letter.is_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.extend(letter.to_lowercase());
-    }
-    snake
 }
 
 /// The name of a diffusion model, from the class of one of its modules.

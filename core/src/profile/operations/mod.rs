@@ -14,13 +14,13 @@ mod tuning;
 mod windowed;
 
 use crate::base::format;
-use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::tally::tallied;
 use crate::names::Family;
 use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::estimate::{Estimate, Source};
+use crate::profile::kernels::GpuWork;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
 use crate::profile::rows::{PerfRow, leftover_name};
 use crate::profile::timeline::GpuClass;
@@ -191,9 +191,39 @@ impl Operation {
         times.into_iter().map(|(_, ns)| ns).collect()
     }
 
+    /// Moves the calls at which `is_other` is set to an operation of their own, and measures both.
+    fn split_off(&mut self, profile: &Profile, is_other: Vec<bool>) -> Operation {
+        let mut other = Operation {
+            calls: Vec::new(),
+            times_us: Vec::new(),
+            modelled: None,
+            estimate: None,
+            trials: Vec::new(),
+            is_part: true,
+            ..*self
+        };
+        for (call, is_other) in std::mem::take(&mut self.calls).into_iter().zip(is_other) {
+            match is_other {
+                true => other.calls.push(call),
+                false => self.calls.push(call),
+            }
+        }
+        self.measure(profile);
+        other.measure(profile);
+        other
+    }
+
     /// All GPU activity of its calls.
     pub fn work(&self) -> impl Iterator<Item = GpuId> {
         self.calls.iter().flat_map(|call| call.work.iter().copied())
+    }
+
+    /// The same, with what is known about each.
+    pub(crate) fn activity<'a>(
+        &'a self,
+        profile: &'a Profile,
+    ) -> impl Iterator<Item = &'a GpuWork> {
+        self.work().filter_map(|id| profile.gpu.get(id))
     }
 
     /// Kernel time that is computation, excluding collectives and copies.
@@ -225,16 +255,8 @@ impl Operation {
 
     /// Its kernels by name, longest first: name, count, total duration.
     pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
-        let work = self.work().filter_map(|id| profile.gpu.get(id));
-        let lengths = work.map(|work| (work.name, work.span.length()));
-        let add = |(n, all_ns): &mut (u64, i64), ns| {
-            *n += 1;
-            *all_ns = all_ns.saturating_add(ns);
-        };
-        let kernels = grouped(lengths, add).into_iter();
-        let mut kernels: Vec<_> = kernels.map(|(name, (n, ns))| (name, n, ns)).collect();
-        kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
-        kernels
+        let activity = self.activity(profile);
+        tallied(activity.map(|work| (work.name, work.span.length())))
     }
 
     /// Whether its launching call is unknown, in a trace that records launches.

@@ -44,26 +44,11 @@ pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Oper
             operation.trials = of_calls.concat();
             continue;
         }
-        let calls = std::mem::take(&mut operation.calls);
-        let mut part = Operation {
-            calls: Vec::new(),
-            times_us: Vec::new(),
-            modelled: None,
-            estimate: None,
+        let is_tuning = of_calls.iter().map(|trials| !trials.is_empty());
+        parts.push(Operation {
             trials: of_calls.concat(),
-            is_part: true,
-            ..*operation
-        };
-        for (call, trials) in calls.into_iter().zip(of_calls) {
-            match trials.is_empty() {
-                true => operation.calls.push(call),
-                false => part.calls.push(call),
-            }
-        }
-        for of_it in [&mut *operation, &mut part] {
-            of_it.measure(profile);
-        }
-        parts.push(part);
+            ..operation.split_off(profile, is_tuning.collect())
+        });
     }
     parts
 }
@@ -99,7 +84,7 @@ fn untimed(profile: &Profile, operation: &Operation) -> Vec<Vec<GpuId>> {
 }
 
 fn main_kernels(profile: &Profile, call: &PerfRow) -> Set<StringId> {
-    let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+    let work = profile.gpu.each(&call.work);
     let is_helper = |name: StringId, category| {
         HelperKind::of(category, profile.trace.strings.get(name)).is_some()
     };

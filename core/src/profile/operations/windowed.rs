@@ -34,27 +34,10 @@ pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Oper
         if !sees_window.contains(&true) {
             continue;
         }
-        let calls = std::mem::take(&mut operation.calls);
-        let mut other = Operation {
-            calls: Vec::new(),
-            times_us: Vec::new(),
-            modelled: None,
-            estimate: None,
+        windowed.push(Operation {
             sees_window: true,
-            is_part: true,
-            trials: Vec::new(),
-            ..*operation
-        };
-        for (call, sees_window) in calls.into_iter().zip(sees_window) {
-            match sees_window {
-                true => other.calls.push(call),
-                false => operation.calls.push(call),
-            }
-        }
-        for part in [&mut *operation, &mut other] {
-            part.measure(profile);
-        }
-        windowed.push(other);
+            ..operation.split_off(profile, sees_window)
+        });
     }
     windowed
 }
@@ -77,7 +60,7 @@ pub(crate) fn with_parts<'a>(profile: &'a Profile, operation: &'a Operation) -> 
 /// For each call, whether it is sliding-window attention, from the pattern in its step.
 fn seen_in_steps(profile: &Profile, calls: &[PerfRow]) -> Vec<bool> {
     let start_ns = |call: &PerfRow| {
-        let spans = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let spans = profile.gpu.each(&call.work);
         spans.map(|work| work.span.start_ns).min()
     };
     let mut in_time: Vec<(Option<i64>, usize)> = calls.iter().map(start_ns).zip(0..).collect();
@@ -141,7 +124,7 @@ fn in_turns(times: &[i64], is_short: Vec<bool>) -> Option<Vec<bool>> {
 /// The layers with the faster of two sets of kernels; decided by time if all run the same kernels.
 fn by_kernels(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
     let names = |layer: &&PerfRow| {
-        let work = layer.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let work = profile.gpu.each(&layer.work);
         let mut names: Vec<StringId> = work.map(|work| work.name).collect();
         names.arrange();
         names.dedup();

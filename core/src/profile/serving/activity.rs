@@ -124,7 +124,7 @@ impl<'a> Launched<'a> {
         let Some(until_ns) = until_ns.filter(|until_ns| start_ns < *until_ns) else {
             return start_ns;
         };
-        let own = own.iter().filter_map(|id| self.profile.gpu.get(*id));
+        let own = self.profile.gpu.each(own);
         let stays = own.filter(|one| {
             let is_ahead = one.span.start_ns < until_ns;
             !(is_ahead && one.category != Category::Kernel)
@@ -150,7 +150,7 @@ impl<'a> Launched<'a> {
     /// waits for the GPU, and the next work was queued for at least half of the gap. What precedes such a gap is at
     /// most half of the step.
     fn cut(&self, hull: Interval, own: &[GpuId]) -> Option<i64> {
-        let work = || own.iter().filter_map(|id| self.profile.gpu.get(*id));
+        let work = || self.profile.gpu.each(own);
         let all_ns = interval::sum(work().map(|one| one.span.length()));
         let busy: Vec<Interval> = self.stretches(hull).collect();
         let is_cut = |gap: &Interval| {

@@ -14,7 +14,7 @@ use crate::names::attention::{is_backward, is_main};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::annotations::step_number;
-use crate::trace::{ByName, Category, EventId};
+use crate::trace::{ByName, Category};
 
 /// Fewer kernels are not a step.
 const LEAST_KERNELS: usize = 50;
@@ -68,7 +68,7 @@ fn by_replays(profile: &Profile, graphs: &[Graph]) -> Option<Vec<ServingStep>> {
         let Some(first) = graph.replays.first() else {
             return false;
         };
-        let kernels = first.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let kernels = profile.gpu.each(&first.work);
         let layers = kernels.filter(|work| is_layer.of(&profile.trace, work.event));
         first.work.len() >= LEAST_KERNELS && layers.count() >= LEAST_LAYERS
     };
@@ -80,21 +80,10 @@ fn by_replays(profile: &Profile, graphs: &[Graph]) -> Option<Vec<ServingStep>> {
             let span = profile.trace.events.span(replay.call);
             let end_ns = span.end_ns.max(span.start_ns.saturating_add(1));
             let on_host = Interval::new(span.start_ns, end_ns);
-            step(profile, replay.call, on_host)
+            ServingStep::new(&profile.trace, replay.call, on_host, None)
         });
         steps.collect()
     })
-}
-
-fn step(profile: &Profile, call: EventId, on_host: Interval) -> ServingStep {
-    ServingStep {
-        event: call,
-        track: profile.trace.events.track(call),
-        on_host,
-        batch: None,
-        activity: None,
-        length: None,
-    }
 }
 
 /// The repeating blocks of kernels on a stream, if each block has layers.
@@ -108,7 +97,7 @@ fn by_kernels(profile: &Profile) -> Option<Vec<ServingStep>> {
         .filter_map(|run| stream.work.get(run.span.clone()))
         .collect();
     let time = |work: &[GpuId]| layers::span(profile, work).map_or(0, Interval::length);
-    runs.arrange_by_key(|work| std::cmp::Reverse(time(work)));
+    runs.arrange_by_largest(|work| time(work));
     runs.into_iter().find_map(|work| blocks(profile, work))
 }
 
@@ -155,7 +144,10 @@ fn blocks(profile: &Profile, work: &[GpuId]) -> Option<Vec<ServingStep>> {
         let (first, next) = (call(work.get(from)?)?, call(work.get(to)?)?);
         let (start_ns, end_ns) = (events.ts_ns(first), events.ts_ns(next));
         let is_one_thread = events.track(first) == events.track(next) && start_ns < end_ns;
-        is_one_thread.then(|| step(profile, first, Interval::new(start_ns, end_ns)))
+        is_one_thread.then(|| {
+            let on_host = Interval::new(start_ns, end_ns);
+            ServingStep::new(&profile.trace, first, on_host, None)
+        })
     });
     steps.collect()
 }

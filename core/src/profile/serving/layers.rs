@@ -94,7 +94,7 @@ pub(super) fn span(profile: &Profile, work: &[GpuId]) -> Option<Interval> {
 
 /// The event of the longest piece of work.
 pub(super) fn longest(profile: &Profile, work: &[GpuId]) -> Option<EventId> {
-    let all = work.iter().filter_map(|id| profile.gpu.get(*id));
+    let all = profile.gpu.each(work);
     all.max_by_key(|one| (one.span.length(), std::cmp::Reverse(one.span.start_ns)))
         .map(|one| one.event)
 }
@@ -258,7 +258,7 @@ fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> [usize; 3] 
     const AS_LONG_PERCENT: i64 = 75;
     let period = run.period().round().max(1.0) as usize;
     let mut times: Map<_, (i64, i64)> = Map::default();
-    for work in work.iter().filter_map(|id| profile.gpu.get(*id)) {
+    for work in profile.gpu.each(work) {
         let (ns, n) = times.entry(work.name).or_default();
         *ns = ns.saturating_add(work.span.length());
         *n += 1;
@@ -267,7 +267,7 @@ fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> [usize; 3] 
     // The first block may be a warm-up, the last one incomplete.
     let middle = work.len() / period / 2 * period;
     let block = work.get(middle..middle + period).unwrap_or(work);
-    let block = || block.iter().filter_map(|id| profile.gpu.get(*id));
+    let block = || profile.gpu.each(block);
     let longest = block().max_by_key(|one| (mean(one.name), std::cmp::Reverse(one.name.0)));
     let Some(longest) = longest.map(|one| one.name) else {
         return [0; 3];

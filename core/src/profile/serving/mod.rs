@@ -32,7 +32,7 @@ use crate::base::stats::mean_of_middle_ns;
 use crate::names::batch::{Batch, Engine, Phase};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::trace::{EventId, TrackId};
+use crate::trace::{EventId, Trace, TrackId};
 
 pub use activity::Activity;
 pub use graphs::GraphFacts;
@@ -81,6 +81,18 @@ impl StepLength {
 }
 
 impl ServingStep {
+    /// A step whose GPU activity is not known yet.
+    fn new(trace: &Trace, event: EventId, on_host: Interval, batch: Option<Batch>) -> ServingStep {
+        ServingStep {
+            event,
+            track: trace.events.track(event),
+            on_host,
+            batch,
+            activity: None,
+            length: None,
+        }
+    }
+
     /// What its requests do; `None` if unknown.
     pub fn phase(&self) -> Option<Phase> {
         self.batch.map(|batch| batch.phase)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ServingStep;
 use super::replays::{Replay, graphs};
+use crate::base::labels::labelled;
 use crate::base::sort::Arrange;
 use crate::names::layer::Step;
 use crate::profile::Profile;
@@ -12,21 +13,13 @@ use crate::profile::input_rows::InputRows;
 use crate::profile::launch::launch_size;
 use crate::trace::{ByName, EventId, Trace, TrackId};
 
-/// What the rows of a graph are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rows {
-    /// Requests with one or more tokens each.
-    Requests,
-    /// Tokens.
-    Tokens,
-}
-
-impl Rows {
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Rows::Requests => "requests",
-            Rows::Tokens => "tokens",
-        }
+labelled! {
+    /// What the rows of a graph are.
+    pub(crate) enum Rows {
+        /// Requests with one or more tokens each.
+        Requests => "requests",
+        /// Tokens.
+        Tokens => "tokens",
     }
 }
 
@@ -101,20 +94,14 @@ fn find(profile: &Profile) -> Vec<Padded> {
             return Some(padded(Rows::Requests, real, captured, Source::Recorded));
         }
         let real = batch.tokens().filter(|n| *n > 0)?;
-        let of_capture = own
-            .iter()
-            .filter_map(|(.., replay)| sizes.iter().find(|(launch, _)| *launch == replay.call));
-        let of_capture = of_capture.map(|(_, size)| *size).max();
-        let known = of_capture.map(|size| (size, Source::Captured));
+        let launched = own.iter().map(|(.., replay)| replay.call);
+        // Between the pieces of a graph, unrelated operators may run.
+        let is_one = own.len() == 1;
+        let behind = || op_rows.first_in(step.track, *launched_ns, step.on_host.end_ns);
+        let known = captured_for(sizes, launched).map(|size| (size, Source::Captured));
         let known = known.or_else(|| {
-            // Between the pieces of a graph, unrelated operators may run.
-            let rows = match own {
-                // The output of the graph if it is a matrix with at least as many rows as the step has tokens.
-                [_] => op_rows
-                    .first_in(step.track, *launched_ns, step.on_host.end_ns)
-                    .filter(|rows| *rows >= real),
-                _ => None,
-            };
+            // The output of the graph if it is a matrix with at least as many rows as the step has tokens.
+            let rows = is_one.then(behind).flatten().filter(|rows| *rows >= real);
             rows.map(|rows| (rows, Source::Neighbors))
         });
         let known = known.filter(|(size, _)| *size >= real);
@@ -133,6 +120,12 @@ fn find(profile: &Profile) -> Vec<Padded> {
         .enumerate()
         .filter_map(of_step)
         .collect()
+}
+
+/// The largest size that one of the graphs of these launches was captured for.
+fn captured_for(sizes: &[(EventId, u64)], launches: impl Iterator<Item = EventId>) -> Option<u64> {
+    let known = launches.filter_map(|call| sizes.iter().find(|(launch, _)| *launch == call));
+    known.map(|(_, size)| *size).max()
 }
 
 /// With more rows than this times the tokens, what an operator after a graph takes has to be confirmed.
@@ -160,7 +153,7 @@ impl RowGrids {
 
     /// Whether a replay runs this number of rows: most of these kernels say so, of more than one kind.
     fn confirm(&mut self, profile: &Profile, replay: &Replay, rows: u64) -> bool {
-        let work = replay.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let work = profile.gpu.each(&replay.work);
         let grids = work.filter_map(|work| self.of(&profile.trace, work.event));
         let (mut n, mut n_equal, mut first, mut are_several) = (0_usize, 0_usize, None, false);
         for (step, workgroups) in grids {

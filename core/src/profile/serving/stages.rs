@@ -247,7 +247,7 @@ impl Modules {
                 .then(|| (class.to_owned(), work.span.length()))
         });
         let mut modules = grouped(owners, |sum: &mut i64, ns| *sum = sum.saturating_add(ns));
-        modules.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        modules.arrange_by_largest(|(_, ns)| *ns);
         modules
             .into_iter()
             .take(MOST)

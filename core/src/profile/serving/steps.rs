@@ -100,14 +100,7 @@ fn by_frames(trace: &Trace) -> Option<Named> {
 }
 
 fn step(trace: &Trace, event: EventId, batch: Option<Batch>) -> ServingStep {
-    ServingStep {
-        event,
-        track: trace.events.track(event),
-        on_host: trace.events.span(event),
-        batch,
-        activity: None,
-        length: None,
-    }
+    ServingStep::new(trace, event, trace.events.span(event), batch)
 }
 
 fn is_inside(step: &ServingStep, other: &ServingStep) -> bool {

@@ -376,11 +376,21 @@ fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     captures
 }
 
-fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
-    let mut ops = profile.tree.ops_around(&profile.trace, call);
-    ops.find_map(|op| {
+/// The operators around a call that have a performance model, innermost first.
+fn modelled_around(
+    profile: &Profile,
+    call: EventId,
+) -> impl Iterator<Item = (Binding, Modelled)> + '_ {
+    let ops = profile.tree.ops_around(&profile.trace, call);
+    ops.filter_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
         let modelled = binding.own_work(profile, &[])?;
+        Some((binding, modelled))
+    })
+}
+
+fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
+    modelled_around(profile, call).find_map(|(binding, modelled)| {
         let sizes = GemmSizes::of_modelled(&modelled).or_else(|| binding.gemm_sizes(profile))?;
         let GemmSizes { batch, m, n, k, .. } = sizes;
         let matrix = Matrix { batch, n, k };
@@ -402,10 +412,7 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
 
 /// Number of heads and head dimension of full, non-causal attention.
 fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
-    let mut ops = profile.tree.ops_around(&profile.trace, call);
-    ops.find_map(|op| {
-        let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
-        let modelled = binding.own_work(profile, &[])?;
+    modelled_around(profile, call).find_map(|(_, modelled)| {
         let size = |name| modelled.size_of(name);
         let is_causal = modelled.param("causal").is_some_and(Param::is_true);
         (!is_causal).then_some([size("H_Q")?, size("d_h_qk")?])

@@ -31,7 +31,7 @@ pub struct KnownModel {
 }
 
 /// Why a given configuration cannot be used, in a sentence.
-pub(super) type Unfit = String;
+pub(super) type ConfigMismatch = String;
 
 /// The model of a profile, or why a given configuration belongs to another model. `recorded` are the profile's
 /// operations.
@@ -39,7 +39,7 @@ pub(crate) fn find(
     profile: &Profile,
     recorded: &[Operation],
     passes: &[ForwardPass],
-) -> Result<Option<KnownModel>, Unfit> {
+) -> Result<Option<KnownModel>, ConfigMismatch> {
     let head = lm_head(profile, recorded);
     let layers = usual_layers(passes).or_else(|| eager_layers(profile));
     let mut metadata = profile.trace.metadata.iter();
@@ -83,7 +83,7 @@ fn fitting(
     head: Option<(u64, u64)>,
     layers: Option<u64>,
     gpus: Option<u64>,
-) -> Result<KnownModel, Unfit> {
+) -> Result<KnownModel, ConfigMismatch> {
     let known = |gpus| KnownModel {
         config: Arc::clone(config),
         gpus,

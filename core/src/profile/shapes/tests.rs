@@ -198,7 +198,7 @@ fn a_configuration_of_another_model_is_refused() {
     for (config, expected) in cases {
         let profile = with_config(&replay(STEP, 2, HEAD), &config);
         assert_eq!(estimates(&profile), [], "{config}");
-        assert_eq!(profile.unfit_config(), Some(expected));
+        assert_eq!(profile.config_mismatch(), Some(expected));
     }
 }
 
@@ -207,7 +207,7 @@ fn without_a_configuration_other_models_stay_unknown() {
     let profile = replay(STEP, 2, HEAD).profile();
     assert_eq!(estimates(&profile), []);
     assert_eq!(
-        (profile.known_model(), profile.unfit_config()),
+        (profile.known_model(), profile.config_mismatch()),
         (None, None)
     );
 }

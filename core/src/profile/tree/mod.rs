@@ -243,7 +243,12 @@ impl CallTree {
 
     /// The callers, innermost first.
     pub fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::successors(self.parent(node), |node| self.parent(*node))
+        self.with_ancestors(node).skip(1)
+    }
+
+    /// A call and its callers, innermost first.
+    pub fn with_ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(Some(node), |node| self.parent(*node))
     }
 
     /// The calls around an event, innermost first; none for an event that is not in the tree.
@@ -251,6 +256,15 @@ impl CallTree {
         let node = self.node_of(event).into_iter();
         let above = node.flat_map(|node| self.ancestors(node));
         above.filter_map(|node| self.event(node))
+    }
+
+    /// The names of the calls around an event, innermost first.
+    pub(crate) fn names_around<'a>(
+        &'a self,
+        trace: &'a Trace,
+        event: EventId,
+    ) -> impl Iterator<Item = &'a str> + 'a {
+        self.calls_around(event).map(|event| trace.name(event))
     }
 
     /// The operators around an event, innermost first.
@@ -310,6 +324,11 @@ impl CallTree {
         };
         self.ancestors(node)
             .find(|node| self.category(trace, *node) == Category::CpuOp && !is_part(*node))
+    }
+
+    /// The same for an event.
+    pub(crate) fn op_above_event(&self, trace: &Trace, event: EventId) -> Option<EventId> {
+        self.event(self.op_above(trace, self.node_of(event)?)?)
     }
 
     /// When a call ran; `None` for a node of another tree.

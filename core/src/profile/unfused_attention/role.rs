@@ -3,6 +3,7 @@
 use super::UnfusedPart;
 use crate::names::Family;
 use crate::names::attention::is_backward;
+use crate::names::words::contains_any;
 use crate::perf::FusedAttention;
 use crate::profile::Profile;
 use crate::profile::gemm::GemmSizes;
@@ -94,7 +95,7 @@ impl CallRole {
             let n_kv = u64::try_from(*tensor.shape.last()?).ok()?;
             (tensor.shape.len() >= 2 && n_kv > 1).then_some(Scores { elements, n_kv })
         });
-        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        let has = |words: &[&str]| contains_any(&name, words);
         const OTHERS: &[&str] = &["log_softmax", "logsoftmax", "topk", "gating", "sampling"];
         let is_softmax = has(&["softmax"]) && !has(OTHERS);
         // Kernels without an operator: certainly GEMMs, but possibly not batched.

@@ -99,7 +99,7 @@ fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Ca
             caller.slowest = (instance.event, instance.gpu_ns);
         }
     }
-    callers.arrange_by_key(|caller| std::cmp::Reverse(caller.gpu_ns));
+    callers.arrange_by_largest(|caller| caller.gpu_ns);
     callers
 }
 

@@ -101,11 +101,9 @@ fn of(profile: &Profile, instances: &[Instance]) -> Vec<(StringId, KernelUse)> {
         kernel.streams.arrange();
         kernel.streams.dedup();
         // Stable sort: ties keep launch order.
-        kernel
-            .sizes
-            .arrange_by_key(|(_, count)| std::cmp::Reverse(*count));
+        kernel.sizes.arrange_by_largest(|(_, count)| *count);
     }
-    kernels.arrange_by_key(|(_, kernel)| std::cmp::Reverse(kernel.gpu_ns));
+    kernels.arrange_by_largest(|(_, kernel)| kernel.gpu_ns);
     kernels
 }
 

@@ -152,22 +152,7 @@ impl OpDetails {
             _ => "call",
         };
         let gpu_ns = sum(instances.iter().map(|instance| instance.gpu_ns));
-        let share = report.overview.busy_ns;
-        let share = share.and_then(|busy_ns| percent_of(gpu_ns, busy_ns));
-        let estimate = match subject {
-            Subject::Operation(at) => profile.operations().get(at),
-            _ => None,
-        };
-        let estimate = estimate.and_then(|one| one.estimate.as_ref());
-        let figures = [
-            ("Role", estimate.map(|known| known.role.label().to_owned())),
-            ("Sizes", estimate.map(|known| known.sizes())),
-            ("GPU time", Some(format::time_ns(gpu_ns))),
-            ("% of GPU time", share.map(format::percent)),
-            ("Calls", Some(format::counted(instances.len() as u64, noun))),
-        ];
-        let figures = figures.into_iter();
-        let figures = figures.filter_map(|(label, value)| Some((label.to_owned(), value?)));
+        let n_calls = format::counted(instances.len() as u64, noun);
         let order = instances::by_time(profile, instances);
         let slowest = order.last().and_then(|at| instances.get(*at));
         let median = order.get(order.len().saturating_sub(1) / 2);
@@ -198,7 +183,7 @@ impl OpDetails {
         Some(OpDetails {
             kind: kind(profile, subject).to_owned(),
             family,
-            figures: figures.collect(),
+            figures: figures(profile, report, subject, gpu_ns, n_calls),
             row: row.map(|(sheet, row)| (sheet.to_owned(), row as u32)),
             on_roofline: position.is_known,
             fields: Vec::new(),
@@ -220,6 +205,33 @@ impl OpDetails {
     }
 }
 
+/// The role and sizes of an operation where they are inferred, and its GPU time, share and calls.
+fn figures(
+    profile: &Profile,
+    report: &Report,
+    subject: Subject,
+    gpu_ns: i64,
+    n_calls: String,
+) -> Vec<(String, String)> {
+    let operation = match subject {
+        Subject::Operation(at) => profile.operations().get(at),
+        _ => None,
+    };
+    let estimate = operation.and_then(|one| one.estimate.as_ref());
+    let busy_ns = report.overview.busy_ns;
+    let share = busy_ns.and_then(|busy_ns| percent_of(gpu_ns, busy_ns));
+    let figures = [
+        ("Role", estimate.map(|known| known.role.label().to_owned())),
+        ("Sizes", estimate.map(|known| known.sizes())),
+        ("GPU time", Some(format::time_ns(gpu_ns))),
+        ("% of GPU time", share.map(format::percent)),
+        ("Calls", Some(n_calls)),
+    ];
+    let known = figures.into_iter();
+    let known = known.filter_map(|(label, value)| Some((label.to_owned(), value?)));
+    known.collect()
+}
+
 fn kind(profile: &Profile, subject: Subject) -> &'static str {
     // Some operations are identified only by a kernel's name.
     let is_kernel = |at| {
@@ -237,7 +249,7 @@ fn kind(profile: &Profile, subject: Subject) -> &'static str {
 
 impl PlaceLink {
     fn new(profile: &Profile, label: &str, run: &Instance) -> PlaceLink {
-        let work = run.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let work = profile.gpu.each(&run.work);
         // The first among equals.
         let longest = work.min_by_key(|work| (std::cmp::Reverse(work.span.length()), work.event));
         let work = longest.map_or(run.event, |work| work.event);
@@ -385,7 +397,7 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
         }
     }
     // Stable sort: ties keep the order of the operations.
-    parts.arrange_by_key(|part| std::cmp::Reverse(part.gpu_ns));
+    parts.arrange_by_largest(|part| part.gpu_ns);
     parts
 }
 

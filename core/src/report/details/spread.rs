@@ -78,22 +78,11 @@ impl SpreadFacts {
             ],
         };
         let figure = |(label, ns): (&str, i64)| (label.to_owned(), format::time_ns(ns));
-        let times_us: Vec<f64> = times.iter().map(|ns| *ns as f64 / 1e3).collect();
-        let ratio = (median_ns > 0).then(|| max_ns as f64 / median_ns as f64);
-        let is_wide = variation(&times_us).is_some_and(|of| of > thresholds.variance_ratio)
-            || ratio.is_some_and(|ratio| ratio >= thresholds.spread_ratio);
-        let mut warning = match ratio.filter(|_| is_wide) {
-            Some(ratio) => format!(
-                "The times vary widely: the longest is {} × the median.",
-                format::number(ratio)
-            ),
-            None if is_wide => "The times vary widely.".to_owned(),
-            None => String::new(),
-        };
+        let mut warning = warning(&times, median_ns, thresholds).unwrap_or_default();
         let start_ns = |instance: &Instance| profile.trace.events.ts_ns(instance.event);
         let first = instances.iter().map(start_ns).min();
         let slowest = order.last().and_then(|at| instances.get(*at)).map(start_ns);
-        if is_wide && n > 1 && max_ns > min_ns && slowest == first {
+        if !warning.is_empty() && n > 1 && max_ns > min_ns && slowest == first {
             warning += &format!(" The slowest {noun} is the first: it may be a warm-up.");
         }
         let bins = bins(&times);
@@ -117,6 +106,21 @@ impl SpreadFacts {
             is_logarithmic: width(bins.last()) > width(bins.first()).saturating_mul(2) + 2,
         })
     }
+}
+
+/// A sentence if times vary widely.
+fn warning(times_ns: &[i64], median_ns: i64, thresholds: &Thresholds) -> Option<String> {
+    let times_us: Vec<f64> = times_ns.iter().map(|ns| *ns as f64 / 1e3).collect();
+    let max_ns = times_ns.last()?;
+    let ratio = (median_ns > 0).then(|| *max_ns as f64 / median_ns as f64);
+    let is_wide = variation(&times_us).is_some_and(|of| of > thresholds.variance_ratio)
+        || ratio.is_some_and(|ratio| ratio >= thresholds.spread_ratio);
+    is_wide.then(|| match ratio.map(format::number) {
+        Some(ratio) => {
+            format!("The times vary widely: the longest is {ratio} × the median.")
+        }
+        None => "The times vary widely.".to_owned(),
+    })
 }
 
 /// Bins over sorted times: of equal width, or of equal ratio if the longest is many times the shortest. The number of

@@ -233,10 +233,7 @@ pub(crate) fn driver_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let (trace, tree) = (&profile.trace, &profile.tree);
     let rows = driver_uses(profile);
     let rows = rows.iter().map(|one| {
-        let above = tree
-            .node_of(one.event)
-            .and_then(|node| tree.op_above(trace, node));
-        let above = above.and_then(|node| tree.event(node));
+        let above = tree.op_above_event(trace, one.event);
         vec![
             text(trace.name(one.event)),
             above.map_or(Cell::Empty, |event| text(trace.name(event))),

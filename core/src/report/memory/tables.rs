@@ -91,14 +91,8 @@ pub(super) fn peak_by_operator(profile: &Profile, device: &DeviceMemory) -> Opti
         bytes: one.bytes,
         call: one.call,
     });
-    let heading = ("Operator", Name);
-    at_peak(
-        profile,
-        device,
-        "At the peak, by operator",
-        heading,
-        all.collect(),
-    )
+    let (title, heading) = ("At the peak, by operator", ("Operator", Name));
+    at_peak(profile, device, title, heading, all.collect())
 }
 
 pub(super) fn peak_by_module(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
@@ -112,14 +106,8 @@ pub(super) fn peak_by_module(profile: &Profile, device: &DeviceMemory) -> Option
         bytes: one.bytes,
         call: one.call,
     });
-    let heading = ("Module", Name);
-    at_peak(
-        profile,
-        device,
-        "At the peak, by module",
-        heading,
-        all.collect(),
-    )
+    let (title, heading) = ("At the peak, by module", ("Module", Name));
+    at_peak(profile, device, title, heading, all.collect())
 }
 
 pub(super) fn peak_by_size(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
@@ -129,14 +117,8 @@ pub(super) fn peak_by_size(profile: &Profile, device: &DeviceMemory) -> Option<F
         bytes: one.bytes,
         call: None,
     });
-    let heading = ("Size of a block", Text);
-    at_peak(
-        profile,
-        device,
-        "At the peak, by size",
-        heading,
-        all.collect(),
-    )
+    let (title, heading) = ("At the peak, by size", ("Size of a block", Text));
+    at_peak(profile, device, title, heading, all.collect())
 }
 
 pub(super) fn by_operator(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
@@ -186,15 +168,19 @@ pub(super) fn by_step(profile: &Profile, steps: &[StepMemory]) -> Option<FactTab
             format::bytes(step.start_bytes),
             format::bytes(step.peak_bytes),
             format::bytes(step.end_bytes),
-            match step.reserved_bytes {
-                0 => String::new(),
-                bytes => format::bytes(bytes),
-            },
+            bytes_or_nothing(step.reserved_bytes),
         ],
         below: String::new(),
         event: Some(profile.trace.events.uid(step.event)),
     });
     FactTable::new("Steps", &columns, rows.collect())
+}
+
+fn bytes_or_nothing(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format::bytes(bytes),
+    }
 }
 
 /// The curve at evenly spaced times.
@@ -230,10 +216,7 @@ pub(super) fn over_time(
                 format::time_ns(start_ns.saturating_sub(begin_ns)),
                 format::bytes(most.unwrap_or(0).max(start.allocated)),
                 format::bytes(end.allocated),
-                match end.reserved {
-                    0 => String::new(),
-                    bytes => format::bytes(bytes),
-                },
+                bytes_or_nothing(end.reserved),
             ],
             ..FactRow::default()
         }

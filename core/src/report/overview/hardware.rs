@@ -159,7 +159,7 @@ fn figures(gpu: &GpuSpec, basis: Basis) -> Vec<HardwareFigure> {
     }
     let vector = gpu.vector_rate(Precision::Fp32, basis);
     add_rate("FP32 vector".to_owned(), vector);
-    if let Some(ridge) = gpu.ridge_flops_per_byte(Precision::Bf16, basis) {
+    if let Some(ridge) = gpu.ridge_flops_per_byte(basis) {
         let value = format!("{} FLOP/B", format::number(ridge));
         add("Ridge, BF16".to_owned(), value, None);
     }

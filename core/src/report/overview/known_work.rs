@@ -29,7 +29,7 @@ pub(super) fn fact(profile: &Profile, evaluations: &[Evaluation]) -> Option<(Str
         .map(|source| (known(Some(*source)), *source))
         .filter(|(ns, _)| *ns > 0)
         .collect();
-    parts.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    parts.arrange_by_largest(|(ns, _)| *ns);
     let share = |ns| percent_of(ns, all_ns).map(format::percent);
     let parts: Vec<String> = parts
         .iter()

@@ -23,6 +23,7 @@ mod time;
 mod unfused;
 
 use crate::assess::idle::cause::IdleCause;
+use crate::base::labels::labelled;
 use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
@@ -87,22 +88,13 @@ pub struct Overview {
     pub hardware: Hardware,
 }
 
-/// What the times measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Time on the GPU.
-    Gpu,
-    /// CPU self time of operators: no GPU activity was recorded.
-    Host,
-}
-
-impl Measure {
-    /// For column heads.
-    pub fn label(self) -> &'static str {
-        match self {
-            Measure::Gpu => "GPU time",
-            Measure::Host => "CPU time",
-        }
+labelled! {
+    /// What the times measure.
+    pub enum Measure {
+        /// Time on the GPU.
+        Gpu => "GPU time",
+        /// CPU self time of operators: no GPU activity was recorded.
+        Host => "CPU time",
     }
 }
 
@@ -139,21 +131,19 @@ impl Overview {
             ..Hardware::new(profile, options)
         };
         let unrecorded = [before_recording_ns, whole.map(GpuTimeline::total_ns)];
+        let arguments = [arguments::lines(profile), shape_sources(profile)].concat();
         let limits = limits::limits(profile, &hardware, unrecorded, thresholds);
         let headline = match whole.zip(gpus.as_ref()) {
             Some(_) if profile.is_idle_unknown() => headline::NO_UTILIZATION.to_owned(),
             Some((whole, gpus)) => {
-                let mut headline = headline::of_gpu(
-                    whole,
-                    gpus,
-                    &times.without_trials,
-                    unfused.as_ref(),
-                    serving.as_ref(),
-                    thresholds,
-                );
-                headline += &headline::of_trials(times.trials_percent, thresholds);
-                headline += &headline::not_idle(whole, analyses);
-                headline
+                let (unfused, serving) = (unfused.as_ref(), serving.as_ref());
+                let work = &times.without_trials;
+                [
+                    headline::of_gpu(whole, gpus, work, unfused, serving, thresholds),
+                    headline::of_trials(times.trials_percent, thresholds),
+                    headline::not_idle(whole, analyses),
+                ]
+                .concat()
             }
             None => headline::of_host(profile, &times.families),
         };
@@ -177,16 +167,7 @@ impl Overview {
             by_kernel_name_percent: times.by_kernel_name_percent,
             operations: times.operations,
             kernels: times.kernels,
-            quality: Quality::new(
-                profile,
-                &anomalies,
-                unrecorded,
-                arguments::lines(profile)
-                    .into_iter()
-                    .chain(shape_sources(profile))
-                    .collect(),
-                thresholds,
-            ),
+            quality: Quality::new(profile, &anomalies, unrecorded, arguments, thresholds),
             hardware,
             anomalies,
         }
@@ -224,7 +205,7 @@ fn serving_facts(
 
 /// The result of using the given configuration and eager trace.
 fn shape_sources(profile: &Profile) -> Vec<(Level, String)> {
-    let unfit = profile.unfit_config().map(|why| (Level::Warn, why));
+    let unfit = profile.config_mismatch().map(|why| (Level::Warn, why));
     let eager = profile
         .eager_coverage()
         .map(|coverage| (Level::Note, coverage));

@@ -136,26 +136,7 @@ impl Quality {
             levels.max().unwrap_or(Level::Good)
         };
         let level = worst(&lines);
-        let n_events = profile.trace.n_events_read;
-        let all_read = match n_events {
-            0 => "The trace has no events".to_owned(),
-            1 => "The only event was read".to_owned(),
-            _ => format!("All {} events were read", format::count(n_events)),
-        };
-        let sentence = match level {
-            Level::Good if profile.has_gpu_events() => {
-                format!("{all_read}, and all GPU activity is linked to the calls that launched it.")
-            }
-            Level::Good | Level::Note => format!("{all_read}."),
-            Level::Warn => {
-                format!("{all_read}; repairs and inconsistencies are listed below.")
-            }
-            Level::Bad => format!(
-                "{} {} read. The numbers miss part of the run; see below.",
-                format::counted(n_events, "event"),
-                if n_events == 1 { "was" } else { "were" }
-            ),
-        };
+        let sentence = sentence(profile, level);
         // The summary sentence is about the trace; results of the analysis are added after it.
         let judged = roofline::sentence(anomalies)
             .into_iter()
@@ -165,13 +146,35 @@ impl Quality {
             level,
             ..QualityLine::judged(sentence)
         }));
-        lines.arrange_by_key(|line| std::cmp::Reverse(line.level));
+        lines.arrange_by_largest(|line| line.level);
         Quality {
             level: worst(&lines),
             sentence,
             lines,
             repaired: repairs::figures(profile),
         }
+    }
+}
+
+/// What was read of a trace, and how well.
+fn sentence(profile: &Profile, level: Level) -> String {
+    let n_events = profile.trace.n_events_read;
+    let all_read = match n_events {
+        0 => "The trace has no events".to_owned(),
+        1 => "The only event was read".to_owned(),
+        _ => format!("All {} events were read", format::count(n_events)),
+    };
+    match level {
+        Level::Good if profile.has_gpu_events() => {
+            format!("{all_read}, and all GPU activity is linked to the calls that launched it.")
+        }
+        Level::Good | Level::Note => format!("{all_read}."),
+        Level::Warn => format!("{all_read}; repairs and inconsistencies are listed below."),
+        Level::Bad => format!(
+            "{} {} read. The numbers miss part of the run; see below.",
+            format::counted(n_events, "event"),
+            if n_events == 1 { "was" } else { "were" }
+        ),
     }
 }
 

@@ -168,7 +168,7 @@ fn kernels(profile: &Profile) -> Vec<RepairedFigure> {
     let mut shown: Set<StringId> = Set::default();
     // The last sort is by repaired time.
     for account in [0, 1] {
-        by_name.arrange_by_key(|(_, times)| std::cmp::Reverse(times.get(account).copied()));
+        by_name.arrange_by_largest(|(_, times)| times.get(account).copied());
         shown.extend(by_name.iter().take(N_KERNELS).map(|(name, _)| *name));
     }
     by_name.retain(|(name, _)| shown.contains(name));

@@ -149,7 +149,7 @@ fn longest_first(spans: [Vec<Interval>; Family::ALL.len()]) -> Vec<(Family, i64)
         .filter(|(_, spans)| !spans.is_empty())
         .map(|(family, spans)| (family, busy(spans)))
         .collect();
-    families.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    families.arrange_by_largest(|(_, ns)| *ns);
     families
 }
 
@@ -198,7 +198,7 @@ fn top_kernels(
         .map(|(name, count, times)| (*name, *count, main_family(times, thresholds), sum(*times)))
         .collect();
     // Stable sort: ties keep order of appearance.
-    kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
+    kernels.arrange_by_largest(|&(.., ns)| ns);
     kernels
         .into_iter()
         .take(N_TOP)
@@ -238,7 +238,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
     }
     let families = Family::ALL.into_iter().zip(times);
     let mut families = family_times(families.filter(|(_, ns)| *ns > 0), all_ns);
-    families.arrange_by_key(|family| std::cmp::Reverse(family.ns));
+    families.arrange_by_largest(|family| family.ns);
     Times {
         without_trials: Vec::new(),
         trials_percent: None,

@@ -3,7 +3,7 @@
 
 use super::headline::in_sentence;
 use crate::base::format;
-use crate::base::interval::percent_of;
+use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::base::value::Value;
 use crate::findings::Analyses;
@@ -32,12 +32,12 @@ impl UnfusedAttention {
             let keys = ["sdpa_fwd", "sdpa_bwd"].into_iter();
             keys.filter_map(|key| analyses.outcome(key))
         };
-        let ns = outcomes()
-            .filter_map(|outcome| match outcome.get("unfused_attention") {
+        let ns = sum(
+            outcomes().filter_map(|outcome| match outcome.get("unfused_attention") {
                 Some(Value::Ns(ns)) => Some(*ns),
                 _ => None,
-            })
-            .fold(0, i64::saturating_add);
+            }),
+        );
         let mut families = [0_i64; Family::ALL.len()];
         for row in outcomes().flat_map(|outcome| &outcome.rows) {
             let operation = profile.operations().get(row.operation);
@@ -49,7 +49,7 @@ impl UnfusedAttention {
         }
         let families = Family::ALL.into_iter().zip(families);
         let mut families: Vec<(Family, i64)> = families.filter(|(_, ns)| *ns > 0).collect();
-        families.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        families.arrange_by_largest(|(_, ns)| *ns);
         // Activity on several streams at once counts several times, but the sum is capped at the total.
         let ns = ns.min(busy_ns);
         (ns > 0 && !families.is_empty()).then_some(UnfusedAttention {

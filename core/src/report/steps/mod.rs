@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::assess::Thresholds;
 use crate::base::format;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::{Arrange, Gather};
 use crate::base::stats::median_ns;
 use crate::base::trend::trend;
@@ -94,7 +94,7 @@ pub fn step_figures<'a>(serving: &'a Serving, thresholds: &Thresholds) -> Vec<St
             continue;
         };
         let over_ns = step.length.ns.saturating_sub(median_ns);
-        let percent = percent_of(over_ns, median_ns).unwrap_or(0.0);
+        let percent = percent_or_zero(over_ns, median_ns);
         step.usual_ns = Some(median_ns);
         step.is_slow = percent >= thresholds.step_slow_percent
             && over_ns > deviation_ns.saturating_mul(LEAST_DEVIATIONS);

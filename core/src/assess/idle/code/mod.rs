@@ -10,13 +10,15 @@
 //! ```
 //!
 //! A gap is split completely. Spans whose name identifies their activity (see [`CpuActivity`]) take the time in which
-//! they run. From the rest, the deepest span that covers at least half of it takes its part, and so on; where none does,
-//! that of the span that covers most of it. Calls of one function count together. The launch that ends the gap, and the latency until it reaches the GPU, belong to the code
-//! around the launch, or to the operator that launches. Time that no span covers belongs to no code.
+//! they run. From the rest, the deepest span that covers at least half of it takes its part, and so on; where none
+//! does, that of the span that covers most of it. Calls of one function count together. The launch that ends the gap,
+//! and the latency until it reaches the GPU, belong to the code around the launch, or to the operator that launches.
+//! Time that no span covers belongs to no code.
 //!
 //! Gaps are disjoint, and a search only visits spans that start in its gap and those around its start: all gaps
 //! together cost one pass over the calls of a trace.
 
+mod candidate;
 mod place;
 mod ranges;
 pub(crate) mod rows;
@@ -25,12 +27,13 @@ use std::ops::Range;
 
 use crate::base::interval::{Interval, difference, length, sum, union};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, first_not};
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::cpu_calls::waits_for_autograd;
 use crate::profile::Profile;
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, StringId, TrackId};
+use candidate::{Candidate, covered, identify};
 use ranges::Ranges;
 
 pub(crate) use place::Place;
@@ -72,40 +75,6 @@ pub(crate) struct Late {
     pub(crate) launch: EventId,
     /// The call that launched what ran before.
     pub(crate) launch_before: Option<EventId>,
-}
-
-/// The calls of one function, or of other spans with one name, in and around a gap.
-#[derive(Debug, Clone)]
-struct Candidate {
-    /// The longest.
-    event: EventId,
-    longest_ns: i64,
-    /// When they ran, without overlaps.
-    spans: Vec<Interval>,
-    activity: Option<CpuActivity>,
-}
-
-impl Candidate {
-    /// How much of a time they cover.
-    fn covers(&self, time: &[Interval]) -> i64 {
-        if let ([span], [time]) = (self.spans.as_slice(), time) {
-            return covered(*span, *time);
-        }
-        length(time) - length(&difference(time, &self.spans))
-    }
-
-    /// Whether it lies within another one.
-    fn is_inside(&self, outer: &Candidate) -> bool {
-        self.event == outer.event || difference(&self.spans, &outer.spans).is_empty()
-    }
-
-    fn to_code(&self, activity: Option<CpuActivity>) -> Code {
-        Code {
-            event: self.event,
-            within: self.event,
-            activity,
-        }
-    }
 }
 
 /// Finds the code that ran in gaps.
@@ -198,10 +167,8 @@ impl<'a> CodeSearch<'a> {
     /// most its duration.
     pub(crate) fn wait(&mut self, wait: EventId, gap: Interval) -> CodePart {
         let tree = self.tree;
-        let callers = tree.node_of(wait).into_iter();
-        let callers = callers.flat_map(|node| tree.ancestors(node));
         let mut waiting_code = self.code_of(wait);
-        for caller in callers.filter_map(|node| tree.event(node)) {
+        for caller in tree.calls_around(wait) {
             let code = self.code_of(caller);
             // A read such as `nonzero` within a function that prints belongs to that function, and so on.
             if code.activity.is_some_and(CpuActivity::waits_for_gpu) {
@@ -210,9 +177,8 @@ impl<'a> CodeSearch<'a> {
         }
         if waiting_code.event == wait {
             // The operator around it: `aten::copy_`.
-            let above = tree.node_of(wait);
-            let above = above.and_then(|node| tree.op_above(&self.profile.trace, node));
-            let operator = above.and_then(|node| tree.event(node)).unwrap_or(wait);
+            let above = tree.op_above_event(&self.profile.trace, wait);
+            let operator = above.unwrap_or(wait);
             waiting_code = Code {
                 event: operator,
                 within: operator,
@@ -261,7 +227,7 @@ impl<'a> CodeSearch<'a> {
         // an activity.
         let mut is_around_all = false;
         let callers = around.into_iter();
-        let callers = callers.flat_map(|node| std::iter::once(node).chain(tree.ancestors(node)));
+        let callers = callers.flat_map(|node| tree.with_ancestors(node));
         for event in callers.filter_map(|node| tree.event(node)) {
             let span = trace.events.span(event);
             let covered_ns = covered(span, time);
@@ -449,15 +415,13 @@ impl<'a> CodeSearch<'a> {
                 code.is_some_and(|code| is_inside(span, self.profile.trace.events.span(code.event)))
             })
             .collect();
-        around.arrange_by_key(|part| std::cmp::Reverse(part.ns));
+        around.arrange_by_largest(|part| part.ns);
         if let Some(part) = around.into_iter().next() {
             part.ns = part.ns.saturating_add(ns);
             return;
         }
-        let tree = self.tree;
-        let above = tree.node_of(launch);
-        let above = above.and_then(|node| tree.op_above(&self.profile.trace, node));
-        let event = above.and_then(|node| tree.event(node)).unwrap_or(launch);
+        let above = self.tree.op_above_event(&self.profile.trace, launch);
+        let event = above.unwrap_or(launch);
         parts.push(CodePart {
             code: Some(self.code_of(event)),
             ns,
@@ -465,70 +429,13 @@ impl<'a> CodeSearch<'a> {
     }
 }
 
-/// The activity of a span, from the names around it: the nearest one that identifies an activity, except that waiting
-/// for data or reading files within data loading is data loading, and pickling within a checkpoint the checkpoint. Also
-/// returns the span that identifies it.
-fn identify<'c>(
-    deepest: &Candidate,
-    outer: &'c Candidate,
-    within: &[&'c Candidate],
-) -> (&'c Candidate, Code) {
-    let around = |one: &&&Candidate| one.activity.is_some() && deepest.is_inside(one);
-    let nearest = within.iter().find(around).map_or(outer, |one| *one);
-    let goes_with = |inner: CpuActivity| {
-        use CpuActivity::*;
-        match outer.activity {
-            Some(DataLoading) => matches!(
-                inner,
-                Waiting
-                    | FileAccess
-                    | Preprocessing
-                    | Tokenization
-                    | Reflection
-                    | Serialization
-                    | Logging
-            ),
-            Some(Checkpointing) => inner == Serialization,
-            _ => false,
-        }
-    };
-    let own = nearest.activity.filter(|activity| !goes_with(*activity));
-    let identifying = match own {
-        // Of several nested spans with the same activity, the outermost.
-        Some(activity) if own != outer.activity => {
-            let same = |one: &&&Candidate| around(one) && one.activity == Some(activity);
-            within.iter().rev().find(same).map_or(nearest, |one| *one)
-        }
-        _ => outer,
-    };
-    let code = Code {
-        event: deepest.event,
-        within: identifying.event,
-        activity: identifying.activity,
-    };
-    (identifying, code)
-}
-
 /// The first node of a thread that starts after a time.
 fn first_from(tree: &CallTree, profile: &Profile, nodes: &Range<u32>, time: Interval) -> u32 {
-    let events = &profile.trace.events;
-    let starts_before = |node: u32| {
-        let event = tree.event(NodeId(node));
-        event.is_some_and(|event| events.ts_ns(event) < time.end_ns)
+    let starts_before = |node: usize| {
+        let event = tree.event(NodeId(node as u32));
+        event.is_some_and(|event| profile.trace.events.ts_ns(event) < time.end_ns)
     };
-    let (mut low, mut high) = (nodes.start, nodes.end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match starts_before(middle) {
-            true => low = middle + 1,
-            false => high = middle,
-        }
-    }
-    low
-}
-
-fn covered(span: Interval, time: Interval) -> i64 {
-    span.overlap(time).map_or(0, Interval::length)
+    first_not(nodes.start as usize..nodes.end as usize, starts_before) as u32
 }
 
 fn is_inside(inner: Interval, outer: Interval) -> bool {

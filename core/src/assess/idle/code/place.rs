@@ -175,7 +175,7 @@ fn function_and_caller(
         return (start, None);
     };
     let mut first = |from: NodeId, until: Option<NodeId>, wanted: &[Name]| {
-        let callers = std::iter::once(from).chain(tree.ancestors(from));
+        let callers = tree.with_ancestors(from);
         let mut callers = callers.take_while(|at| Some(*at) != until);
         callers.find_map(|at| {
             let event = tree.event(at)?;
@@ -204,8 +204,8 @@ fn function_and_caller(
 fn module(profile: &Profile, event: EventId) -> Option<String> {
     let (trace, tree) = (&profile.trace, profile.full_tree());
     let node = tree.node_of(event)?;
-    let mut names = std::iter::once(node)
-        .chain(tree.ancestors(node))
+    let mut names = tree
+        .with_ancestors(node)
         .filter_map(|node| tree.event(node))
         .filter(|event| trace.events.category(*event) == Category::PythonFunction)
         .map(|event| trace.name(event));
@@ -218,7 +218,7 @@ fn library(profile: &Profile, deepest: EventId, function: EventId) -> Option<&'s
     let (trace, tree) = (&profile.trace, profile.full_tree());
     let node = tree.node_of(deepest)?;
     let edge = tree.node_of(function);
-    let callers = std::iter::once(node).chain(tree.ancestors(node));
+    let callers = tree.with_ancestors(node);
     let mut names = callers
         .take_while(|at| Some(*at) != edge)
         .filter_map(|node| tree.event(node))

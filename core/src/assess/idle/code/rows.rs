@@ -171,7 +171,7 @@ impl<'a> CodeTable<'a> {
             }
         });
         let mut rows: Vec<CodeRow> = rows.collect();
-        rows.arrange_by_key(|row| std::cmp::Reverse(row.all.ns));
+        rows.arrange_by_largest(|row| row.all.ns);
         CodeRows { rows, ..self.sums }
     }
 }

@@ -21,7 +21,7 @@ impl<'a> Explainer<'a> {
     ) -> Option<IdleCause> {
         let gap = explained.gap.span;
         let (cause, since_ns) = self.cause_by_thread(explained, launched);
-        let hidden_without = self.hidden_without(launched, gap);
+        let wait_that_exposes = self.wait_that_exposes(launched, gap);
         if let (Some(IdleCause::Synchronization), Some(wait)) = (cause, explained.waited_in) {
             return Some(self.cause_with_wait(explained, launched, wait));
         }
@@ -44,7 +44,7 @@ impl<'a> Explainer<'a> {
             true => Some(IdleCause::Startup),
             false => cause,
         };
-        if let (Some(IdleCause::LaunchBound), Some(wait)) = (cause, hidden_without) {
+        if let (Some(IdleCause::LaunchBound), Some(wait)) = (cause, wait_that_exposes) {
             let mut waiting = self.search().wait(wait, gap);
             waiting.ns = gap.length();
             self.parts = vec![(IdleCause::Synchronization, waiting)];
@@ -95,7 +95,7 @@ impl<'a> Explainer<'a> {
             .chain(parts)
             .collect();
         let mut causes = [(IdleCause::Synchronization, waiting.ns), (after, rest_ns)];
-        causes.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        causes.arrange_by_largest(|(_, ns)| *ns);
         let [(main, _), second] = causes;
         explained.second = Some(second);
         main
@@ -115,6 +115,21 @@ impl<'a> Explainer<'a> {
     fn search(&mut self) -> &mut CodeSearch<'a> {
         let profile = self.profile;
         self.search.get_or_insert_with(|| CodeSearch::new(profile))
+    }
+
+    /// The cause that an activity of most of a gap is by itself; `None` for garbage collection, which is CPU work.
+    fn cause_of(&mut self, activity: CpuActivity, until_ns: i64) -> Option<IdleCause> {
+        match activity {
+            CpuActivity::DataLoading => Some(IdleCause::DataLoading),
+            CpuActivity::GarbageCollection => None,
+            CpuActivity::Compilation if self.warm().is_at(until_ns) => {
+                Some(IdleCause::Recompilation)
+            }
+            CpuActivity::GraphCapture if self.warm().captures_again(until_ns) => {
+                Some(IdleCause::Recompilation)
+            }
+            _ => Some(IdleCause::Startup),
+        }
     }
 
     /// The cause by what the launching thread did, and when its previous launch ended.
@@ -157,16 +172,8 @@ impl<'a> Explainer<'a> {
             return late(IdleCause::Tuning);
         }
         let unknown = (None, stretch.since_ns);
-        match activity {
-            Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
-            Some(CpuActivity::GarbageCollection) | None => {}
-            Some(CpuActivity::Compilation) if self.warm().is_at(until_ns) => {
-                return late(IdleCause::Recompilation);
-            }
-            Some(CpuActivity::GraphCapture) if self.warm().captures_again(until_ns) => {
-                return late(IdleCause::Recompilation);
-            }
-            Some(_) => return late(IdleCause::Startup),
+        if let Some(cause) = activity.and_then(|activity| self.cause_of(activity, until_ns)) {
+            return late(cause);
         }
         if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
             return late(IdleCause::Startup);

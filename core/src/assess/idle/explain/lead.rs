@@ -51,7 +51,11 @@ impl Explainer<'_> {
 
     /// The last wait, if it and those before it took a lead that would have hidden the gap before a launch. Gaps of
     /// other causes use it up, too.
-    pub(super) fn hidden_without(&mut self, launched: Launched, gap: Interval) -> Option<EventId> {
+    pub(super) fn wait_that_exposes(
+        &mut self,
+        launched: Launched,
+        gap: Interval,
+    ) -> Option<EventId> {
         let process = process(&self.profile.trace, launched.call);
         let lead = self.leads.get_mut(&process)?;
         let is_hidden = lead.left_ns >= gap.length();

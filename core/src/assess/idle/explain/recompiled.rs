@@ -1,4 +1,5 @@
-//! Recompilation: code that is compiled again mid-run, after the end of the cold start, and graphs that are captured again.
+//! Recompilation: code that is compiled again mid-run, after the end of the cold start, and graphs that are captured
+//! again.
 
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arrange;

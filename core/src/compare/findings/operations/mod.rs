@@ -12,7 +12,7 @@ use super::savings::{all_as_predicted, goal_ns};
 use super::slower_machine;
 use crate::assess::Thresholds;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{Judgement, NotJudged, Verdict};
 use crate::compare::ops::{MatchLevel, MatchedOp};
@@ -194,7 +194,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     let ops = matched(comparison, &rows);
     let first = *ops.first()?;
     let times = times_of(&ops);
-    let percent = words::percent_of(times.target, comparison.compute_ns.target);
+    let percent = percent_or_zero(times.target, comparison.compute_ns.target);
     let mut words = sentence_words(comparison, first, &ops);
     words.push(("share", format::percent(percent)));
     words.extend(note_words(first, &ops));
@@ -381,7 +381,7 @@ fn floor_ns(ops: &[&MatchedOp]) -> Option<i64> {
 fn helpers(op: &MatchedOp, which: Which) -> Option<String> {
     let all_ns = op.sides.get(which).time_ns;
     let helpers = op.own_helpers(which).map(|helper| {
-        let share = format::percent(words::percent_of(helper.ns, all_ns));
+        let share = format::percent(percent_or_zero(helper.ns, all_ns));
         let (time, kind) = (format::time_ns(helper.ns), helper.kind.label());
         format!(
             "{time} ({share}) are {kind} ({})",

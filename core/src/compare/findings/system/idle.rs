@@ -3,12 +3,13 @@
 use super::{OTHER_AMOUNT, SHARES, Subject};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
+use crate::base::interval::percent_or_zero;
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::rule::GapRule;
 use crate::compare::matched_rows::Tally;
 use crate::compare::pair::Pair;
-use crate::compare::properties::IdleCode;
+use crate::compare::properties::{IdleCode, IdleReport};
 use crate::compare::words;
 use crate::findings::Words;
 
@@ -137,11 +138,11 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
         (*cause, grown_ns, times)
     });
     let mut grown: Vec<(IdleCause, i64, Pair<i64>)> = grown.collect();
-    grown.arrange_by_key(|(_, grown_ns, _)| std::cmp::Reverse(*grown_ns));
+    grown.arrange_by_largest(|(_, grown_ns, _)| *grown_ns);
     let Some(&(cause, first_ns, _)) = grown.first() else {
         return Words::new();
     };
-    let share = |ns: i64| words::percent_of(ns, grown_ns);
+    let share = |ns: i64| percent_or_zero(ns, grown_ns);
     let named = grown.iter().enumerate();
     let named = named.filter(|(at, (_, ns, _))| *at == 0 || share(*ns) >= NAMED_PERCENT);
     let named = named.map(|(_, (cause, _, times))| {
@@ -164,29 +165,39 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
     if cause == IdleCause::Queued {
         words.extend(gap_words(comparison).unwrap_or_default());
     }
-    let own = match cause {
-        // Nothing else causes it.
-        IdleCause::Queued => sides.target.idle.finding_of(cause),
-        _ => sides.target.idle.finding(cause),
-    };
-    if let Some(finding) = own {
-        let mut model = format::capitalized(&finding.model);
-        for (cause, ns, _) in grown.iter().skip(1) {
-            let other = sides.target.idle.finding_of(*cause);
-            if let Some(other) = other.filter(|_| share(*ns) >= ADVISED_PERCENT) {
-                model.push_str(&format!(
-                    " For the {} of {}: {}",
-                    format::time_ns(*ns),
-                    words::lower_first(cause.label()),
-                    words::lower_first(&other.model)
-                ));
-            }
-        }
-        words.push(("own_issue", finding.issue.clone()));
-        words.push(("own_model", model));
-        words.push(("own_kernel", format::capitalized(&finding.kernel)));
-    }
+    let others = grown.iter().skip(1).map(|(cause, ns, _)| (*cause, *ns));
+    let others = others.filter(|(_, ns)| share(*ns) >= ADVISED_PERCENT);
+    words.extend(own_words(&sides.target.idle, cause, others).unwrap_or_default());
     words
+}
+
+/// The words for what the target's own report finds about a cause, with its advice about others as well.
+fn own_words(
+    idle: &IdleReport,
+    cause: IdleCause,
+    others: impl Iterator<Item = (IdleCause, i64)>,
+) -> Option<Words> {
+    let finding = match cause {
+        // Nothing else causes it.
+        IdleCause::Queued => idle.finding_of(cause),
+        _ => idle.finding(cause),
+    }?;
+    let mut model = format::capitalized(&finding.model);
+    for (cause, ns) in others {
+        if let Some(other) = idle.finding_of(cause) {
+            model.push_str(&format!(
+                " For the {} of {}: {}",
+                format::time_ns(ns),
+                words::lower_first(cause.label()),
+                words::lower_first(&other.model)
+            ));
+        }
+    }
+    Some(vec![
+        ("own_issue", finding.issue.clone()),
+        ("own_model", model),
+        ("own_kernel", format::capitalized(&finding.kernel)),
+    ])
 }
 
 /// The compiled regions of a step, if the target has more and is idle mostly before them.
@@ -244,11 +255,11 @@ fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
             .ns
             .saturating_sub(amount.scaled_idle(reference_ns, pieces));
         let more_ns = more_ns.min(grown_ns);
-        let percent = words::percent_of(more_ns, grown_ns);
+        let percent = percent_or_zero(more_ns, grown_ns);
         (percent >= LEAST_PERCENT).then_some((more_ns, reference_ns, row))
     });
     let mut rows: Vec<(i64, i64, &IdleCode)> = rows.collect();
-    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
+    rows.arrange_by_largest(|(more_ns, ..)| *more_ns);
     let Some((more_ns, _, first)) = rows.first() else {
         return Words::new();
     };
@@ -257,7 +268,7 @@ fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
         format!("{} ({time}, {reference} on the reference)", row.place)
     }));
     let mut words = vec![("code_times", times)];
-    let is_most = words::percent_of(*more_ns, grown_ns) >= MOST_PERCENT;
+    let is_most = percent_or_zero(*more_ns, grown_ns) >= MOST_PERCENT;
     if let Some(finding) = first.finding.as_ref().filter(|_| is_most) {
         words.push(("code", first.place.clone()));
         words.push(("code_grown", format::time_ns(*more_ns)));
@@ -285,7 +296,7 @@ fn cpu_ratio(comparison: &Comparison, grown_ns: i64) -> Option<f64> {
     let slower: Vec<&Pair<i64>> = scaled.iter().filter(is_slower).collect();
     let slower_ns = slower.iter().map(|times| times.reference).sum();
     let is_all = slower.len() >= LEAST_OPERATORS
-        && words::percent_of(slower_ns, all.reference) >= NEARLY_ALL_PERCENT;
+        && percent_or_zero(slower_ns, all.reference) >= NEARLY_ALL_PERCENT;
     let more_ns = all.target.saturating_sub(all.reference);
     (is_all && more_ns.saturating_mul(2) >= grown_ns)
         .then(|| all.target as f64 / all.reference as f64)
@@ -308,7 +319,7 @@ fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
             .then_some((more_ns, &row.key, calls))
     });
     let mut rows: Vec<(i64, &String, Pair<f64>)> = rows.collect();
-    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
+    rows.arrange_by_largest(|(more_ns, ..)| *more_ns);
     let named = rows.iter().take(N_NAMED).map(|(_, name, calls)| {
         let Pair { reference, target } = calls.map(|ns| format::time_us(ns / 1e3));
         format!(

@@ -214,7 +214,7 @@ fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
     };
     let sized = grouped(sized, Vec::push).into_iter();
     let mut all: Vec<OfSizes> = sized.map(of_sizes).collect();
-    all.arrange_by_key(|one| Reverse(one.time_ns));
+    all.arrange_by_largest(|one| one.time_ns);
     all
 }
 
@@ -242,7 +242,6 @@ fn sizes_table(all: &[OfSizes]) -> Table {
     };
     let usual =
         |fused: Option<Fused>| fused.map_or(Value::Empty, |fused| Value::Text(fused.band.text()));
-    let time = |ns: Option<i64>| ns.map_or(Value::NO_NS, Value::Ns);
     #[rustfmt::skip]
     let columns: &[CellColumn<&OfSizes>] = &[
         ("heads", "Batch×heads", &|one| size(one, |sizes| sizes.batch)),
@@ -252,8 +251,8 @@ fn sizes_table(all: &[OfSizes]) -> Table {
         ("instances", "Times", &|one| Value::Count(one.n)),
         ("time", "Time", &|one| Value::Ns(one.time_ns)),
         ("usual", "Usual efficiency", &|one| usual(one.fused)),
-        ("fused", "Fused, at best", &|one| time(one.fused_ns().map(|(fast, _)| fast))),
-        ("fused_low", "Fused, at worst", &|one| time(one.fused_ns().map(|(_, slow)| slow))),
+        ("fused", "Fused, at best", &|one| Value::ns(one.fused_ns().map(|(fast, _)| fast))),
+        ("fused_low", "Fused, at worst", &|one| Value::ns(one.fused_ns().map(|(_, slow)| slow))),
     ];
     Table::of("sizes", "What one kernel would take", all, columns)
 }

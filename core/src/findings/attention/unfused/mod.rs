@@ -5,7 +5,7 @@ mod evidence;
 use super::band::has_few_keys;
 use crate::base::map::{Map, Set};
 use crate::findings::assessment::Band;
-use crate::findings::order::{Order, Placed, time_ns};
+use crate::findings::order::{Order, OrderedCall, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
@@ -16,8 +16,8 @@ pub(super) use evidence::add_rows;
 /// One attention in separate operations.
 pub(super) struct Unfused {
     /// Its calls, in any order; no call is part of two of these.
-    calls: Vec<(Placed, UnfusedPart)>,
-    softmax: Placed,
+    calls: Vec<(OrderedCall, UnfusedPart)>,
+    softmax: OrderedCall,
     /// Its sizes; `None` if shapes were not recorded.
     sizes: Option<FusedAttention>,
     is_backward: bool,
@@ -50,7 +50,7 @@ pub(super) fn find(input: &Input, order: &Order, is_backward: bool) -> Vec<Unfus
     let found = input.profile.once(|| {
         let roles = roles(input.profile);
         FoundInLanes([false, true].map(|is_backward| {
-            let find = |lane: &[Placed]| {
+            let find = |lane: &[OrderedCall]| {
                 let operations: Vec<usize> = lane.iter().map(|placed| placed.operation).collect();
                 unfused_attention::find(&roles, &operations, is_backward)
             };
@@ -72,12 +72,12 @@ struct FoundInLanes([Vec<Vec<UnfusedCalls>>; 2]);
 impl Unfused {
     fn new(
         input: &Input,
-        lane: &[Placed],
+        lane: &[OrderedCall],
         found: &UnfusedCalls,
         is_backward: bool,
     ) -> Option<Unfused> {
         let calls = found.calls.iter();
-        let calls: Vec<(Placed, UnfusedPart)> = calls
+        let calls: Vec<(OrderedCall, UnfusedPart)> = calls
             .filter_map(|&(call, part)| Some((*lane.get(call)?, part)))
             .collect();
         let time_ns = time_ns(input, calls.iter().map(|(placed, _)| placed));
@@ -153,7 +153,12 @@ pub(crate) fn replaced(input: &Input) -> Set<usize> {
 }
 
 /// A fused call with the same sizes; `gemm` determines the type of its operands.
-fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool) -> Option<Fused> {
+fn fused(
+    input: &Input,
+    sizes: FusedAttention,
+    gemm: &OrderedCall,
+    is_backward: bool,
+) -> Option<Fused> {
     let thresholds = &input.options.thresholds;
     let operands = input.operation(gemm.operation).tensors(input.profile);
     let dtype = operands.first().map_or("", |operand| operand.dtype);

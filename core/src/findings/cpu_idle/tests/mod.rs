@@ -3,6 +3,7 @@
 mod advice;
 mod causes;
 mod code;
+mod compilation;
 mod figures;
 mod steps;
 

@@ -221,8 +221,8 @@ fn short_gemms_are_reported_by_their_number() {
     assert_eq!(finding.impact.unwrap().high_ns, 3_000_000);
 }
 
-/// 110 tiles for 108 compute units are two waves: half of the time, although the GEMM is above 40 % of roofline. One tile
-/// less on each unit, and nothing is found.
+/// 110 tiles for 108 compute units are two waves: half of the time, although the GEMM is above 40 % of roofline. One
+/// tile less on each unit, and nothing is found.
 #[test]
 fn a_large_certain_cause_is_found_below_a_good_efficiency() {
     let kernel = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x4_nn";

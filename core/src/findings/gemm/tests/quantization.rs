@@ -38,8 +38,8 @@ fn figures(outcome: &Outcome, key: &str) -> Option<(i64, i64)> {
 #[test]
 fn quantizing_that_costs_more_than_it_saves() {
     let key = "quantized_operands";
-    // 300 µs before each GEMM of 200, which would take 400 in BF16: 100 µs less in each of four layers, as the units have
-    // 2.001 times the rate.
+    // 300 µs before each GEMM of 200, which would take 400 in BF16: 100 µs less in each of four layers, as the units
+    // have 2.001 times the rate.
     let costly = fp8_layers(|calls| quantized(calls, 50));
     assert_eq!(figures(&costly, key), Some((299, 399)));
     let finding = costly.findings.iter().find(|one| one.pattern == key);

@@ -8,8 +8,8 @@ use crate::job::digest::{Collective, Digest};
 use crate::job::files::JobFiles;
 use crate::job::testing::TestJob;
 
-/// Four ranks, three steps of 20 ms with an all-reduce each. In the last step, these ranks call another one, which has no
-/// kernel; the recording ends 500 ms later.
+/// Four ranks, three steps of 20 ms with an all-reduce each. In the last step, these ranks call another one, which has
+/// no kernel; the recording ends 500 ms later.
 fn digests(calling: &[usize]) -> Vec<Digest> {
     let mut job = TestJob::new(4);
     for step in 0..3 {

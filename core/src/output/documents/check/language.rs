@@ -3,6 +3,7 @@
 use super::read::{lines_of, prose, sentences, without_names};
 use super::structure::{pairs, short};
 use super::{Verdict, Written};
+use crate::names::words::contains_any;
 use crate::output::document::{Block, Span};
 
 pub(super) fn names(written: &Written) -> Verdict {
@@ -110,7 +111,7 @@ pub(super) fn claims(written: &Written) -> Verdict {
         for text in prose(document, &names) {
             for sentence in sentences(&text) {
                 let small = sentence.to_lowercase();
-                let is_disclaimer = DISCLAIMERS.iter().any(|words| small.contains(words));
+                let is_disclaimer = contains_any(&small, DISCLAIMERS);
                 let claim = CLAIMS.iter().find(|claim| has_word(&small, claim));
                 if let Some(claim) = claim.filter(|_| !is_disclaimer) {
                     defects.push(format!("{name}: “{claim}” in “{}”", short(sentence)));

@@ -14,17 +14,17 @@ mod working_notes;
 use super::card::Card;
 use super::{Part, Picture, Shown, Subject, Words};
 use crate::base::format;
+use crate::base::interval::percent_or_zero;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::Gap;
 use crate::compare::pair::Which;
-use crate::compare::words;
 use crate::output::document::{Document, Line, line};
 use crate::output::title;
 use crate::report::cards::small;
 
 /// "12.9 ms, 10.6 % of the run of the target".
 fn savings(comparison: &Comparison, ns: i64) -> String {
-    let percent = words::percent_of(ns, comparison.parts.total.target);
+    let percent = percent_or_zero(ns, comparison.parts.total.target);
     let (time, share) = (format::time_ns(ns), format::percent(percent));
     format!("{time}, {share} of the run of the target")
 }

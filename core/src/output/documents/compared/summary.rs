@@ -217,7 +217,7 @@ fn waste(comparison: &Comparison) -> Option<String> {
 /// The rows of the step table with the most weight.
 fn steps(comparison: &Comparison) -> Option<String> {
     let mut rows: Vec<&StepPair> = comparison.steps.iter().collect();
-    rows.arrange_by_key(|row| std::cmp::Reverse(row.weight()));
+    rows.arrange_by_largest(|row| row.weight());
     let named = rows.into_iter().take(N_NAMED).map(|row| {
         let ratio = row
             .ratio()
@@ -264,7 +264,7 @@ fn by_category(comparison: &Comparison) -> Option<String> {
     let rows = comparison.categories.iter();
     let rows = rows.filter(|row| comparison.parts.is_notable(row.times()));
     let mut rows: Vec<_> = rows.collect();
-    rows.arrange_by_key(|row| std::cmp::Reverse(row.times().difference().unsigned_abs()));
+    rows.arrange_by_largest(|row| row.times().difference().unsigned_abs());
     let named = rows.iter().take(N_NAMED).map(|row| {
         let difference = format::signed_time_ns(row.times().difference());
         let change = row.times().change_percent();

@@ -1,5 +1,5 @@
-//! The working notes (`…_rough.md`): every step of the analysis with its result, the first rows of the sheets, positions in the call
-//! tree, and open questions.
+//! The working notes (`…_rough.md`): every step of the analysis with its result, the first rows of the sheets,
+//! positions in the call tree, and open questions.
 
 use super::details::shapes_of;
 use super::{Input, percent, share};
@@ -17,59 +17,22 @@ use crate::report::places::{self, Place, PlaceNode};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 pub(super) fn steps(source: &Input) -> Vec<Part> {
-    let (profile, report) = (source.profile, source.report);
-    let findings = &report.analyses.findings;
-    let has_gpu = profile.has_gpu_events();
-    let said = |document: &mut Document, text: &str| match has_gpu {
-        true => document.text(text),
-        false => document.text(&source.not_analyzed()),
-    };
     vec![
-        part("Performance report", |document| {
-            let events = format::counted(profile.trace.n_events_read, "event");
-            let sheets = format::counted(report.sheets(profile).len() as u64, "sheet");
-            let bytes = format::bytes(profile.text_bytes);
-            document.text(&format!("{events} of {bytes} read; {sheets}."));
-            document.table(
-                DocTable::of(report.sheets(profile))
-                    .line("Sheet", |sheet| code(sheet.name, 80))
-                    .count(">Rows", |sheet| sheet.rows.len()),
-            );
-        }),
-        part("GPU utilization", |document| {
-            document.text(&report.overview.headline);
-            document.append(rows_of(report.sheet(profile, "gpu_timeline")));
-            if source.profile.recompute.is_some() {
-                document.text(
-                    "Recomputed activations have rows of their own. Each half is analyzed as if \
-                     the other did not run, so its idle and exposed shares are larger than those \
-                     of the whole.",
-                );
-            }
-        }),
+        part("Performance report", |document| sheets(document, source)),
+        part("GPU utilization", |document| utilization(document, source)),
         part("Top operations", |document| {
-            let bound = match report.options.gpu {
-                Some(_) => {
-                    "Its FLOPs per byte, compared with the ridge point of the GPU, show whether it is compute-bound or memory-bound."
-                }
-                None => {
-                    "Without a GPU profile FLOPS/Byte alone suggests what bounds it: above 200 \
-                     likely compute, above 100 rather compute, below 50 likely memory."
-                }
-            };
-            let text = "Each operation by its arguments, with the kernels of what it calls.";
-            said(document, &format!("{text} {bound}"));
-            document.table(bounds(source));
+            top_operations(document, source)
         }),
         part("Each top operation", |document| {
-            said(
+            say_of_gpu(
                 document,
+                source,
                 "Shapes, counts, FLOPs, bytes and rates of each are in the sheet of operations by \
                  arguments; its first rows are below, under Raw Data Exploration.",
             );
         }),
         part("Call stacks", |document| {
-            document.text(match profile.has_python_frames() {
+            document.text(match source.profile.has_python_frames() {
                 true => {
                     "Python frames were recorded: parent chains below name modules and functions."
                 }
@@ -78,37 +41,16 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
         }),
         part("Performance models", |document| models(document, source)),
         part("Optimization paths", |document| {
+            let findings = &source.report.analyses.findings;
             document.text(&format!(
                 "{}, each with what to change in the model and in the kernel; {} too small to show.",
                 format::counted(findings.ranked.len() as u64, "finding"),
                 format::count(findings.n_small as u64)
             ));
         }),
-        part("Impact", |document| {
-            let findings = findings.ranked.iter().map(|one| (one.number, &one.finding));
-            let saves = |finding: &Finding, end: fn(Impact) -> i64| {
-                dash(finding.impact.map(end), format::time_ns)
-            };
-            let estimate = |impact: Impact| impact.estimate.key();
-            document.table(
-                DocTable::of(findings)
-                    .text(">Rank", |(number, _)| number.to_string())
-                    .line("Finding", |(_, one)| line(&one.title))
-                    .line(">Low", |(_, one)| saves(one, |impact| impact.low_ns))
-                    .line(">Middle", |(_, one)| saves(one, |impact| impact.mid_ns))
-                    .line(">High", |(_, one)| saves(one, |impact| impact.high_ns))
-                    .text("Estimate", |(_, one)| {
-                        match (one.impact, one.memory_bytes) {
-                            (Some(impact), _) => estimate(impact).to_owned(),
-                            (None, Some(bytes)) => format!("{} of memory", format::bytes(bytes)),
-                            (None, None) => "not quantifiable".to_owned(),
-                        }
-                    }),
-            );
-            document.or_text("No findings.");
-        }),
+        part("Impact", |document| impacts(document, source)),
         part("Reproducers", |document| {
-            let replays = findings.ranked.iter();
+            let replays = source.report.analyses.findings.ranked.iter();
             let replays = replays.filter(|ranked| ranked.finding.replay.is_some());
             document.text(&format!(
                 "{} with a reproducer recommended or offered; it holds operator names, shapes, types \
@@ -117,6 +59,77 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
             ));
         }),
     ]
+}
+
+/// A text about GPU activity; without any, why nothing was analyzed.
+fn say_of_gpu(document: &mut Document, source: &Input, text: &str) {
+    match source.profile.has_gpu_events() {
+        true => document.text(text),
+        false => document.text(&source.not_analyzed()),
+    };
+}
+
+/// What was read, and the sheets that were made.
+fn sheets(document: &mut Document, source: &Input) {
+    let (profile, report) = (source.profile, source.report);
+    let events = format::counted(profile.trace.n_events_read, "event");
+    let sheets = format::counted(report.sheets(profile).len() as u64, "sheet");
+    let bytes = format::bytes(profile.text_bytes);
+    document.text(&format!("{events} of {bytes} read; {sheets}."));
+    document.table(
+        DocTable::of(report.sheets(profile))
+            .line("Sheet", |sheet| code(sheet.name, 80))
+            .count(">Rows", |sheet| sheet.rows.len()),
+    );
+}
+
+fn utilization(document: &mut Document, source: &Input) {
+    document.text(&source.report.overview.headline);
+    document.append(rows_of(source.report.sheet(source.profile, "gpu_timeline")));
+    if source.profile.recompute.is_some() {
+        document.text(
+            "Recomputed activations have rows of their own. Each half is analyzed as if \
+             the other did not run, so its idle and exposed shares are larger than those \
+             of the whole.",
+        );
+    }
+}
+
+fn top_operations(document: &mut Document, source: &Input) {
+    let bound = match source.report.options.gpu {
+        Some(_) => {
+            "Its FLOPs per byte, compared with the ridge point of the GPU, show whether it is compute-bound or memory-bound."
+        }
+        None => {
+            "Without a GPU profile FLOPS/Byte alone suggests what bounds it: above 200 \
+             likely compute, above 100 rather compute, below 50 likely memory."
+        }
+    };
+    let text = "Each operation by its arguments, with the kernels of what it calls.";
+    say_of_gpu(document, source, &format!("{text} {bound}"));
+    document.table(bounds(source));
+}
+
+fn impacts(document: &mut Document, source: &Input) {
+    let findings = source.report.analyses.findings.ranked.iter();
+    let findings = findings.map(|one| (one.number, &one.finding));
+    let saves =
+        |finding: &Finding, end: fn(Impact) -> i64| dash(finding.impact.map(end), format::time_ns);
+    let estimate = |finding: &Finding| match (finding.impact, finding.memory_bytes) {
+        (Some(impact), _) => impact.estimate.key().to_owned(),
+        (None, Some(bytes)) => format!("{} of memory", format::bytes(bytes)),
+        (None, None) => "not quantifiable".to_owned(),
+    };
+    document.table(
+        DocTable::of(findings)
+            .text(">Rank", |(number, _)| number.to_string())
+            .line("Finding", |(_, one)| line(&one.title))
+            .line(">Low", |(_, one)| saves(one, |impact| impact.low_ns))
+            .line(">Middle", |(_, one)| saves(one, |impact| impact.mid_ns))
+            .line(">High", |(_, one)| saves(one, |impact| impact.high_ns))
+            .text("Estimate", |(_, one)| estimate(one)),
+    );
+    document.or_text("No findings.");
 }
 
 /// Top operations by arguments, with what bounds them.
@@ -197,7 +210,7 @@ fn models(document: &mut Document, source: &Input) {
     }
     let share = share(with_ns, Some(all_ns));
     document.text(&format!("{share} of kernel time has a FLOP/byte model."));
-    without.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    without.arrange_by_largest(|(_, ns)| *ns);
     document.table(
         DocTable::of(without.into_iter().take(10))
             .line("Without a model", |(name, _)| code(name, 80))

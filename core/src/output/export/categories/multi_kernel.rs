@@ -8,6 +8,7 @@ use crate::findings::multi_kernel::{Facts, patterns};
 use crate::findings::{Input, pattern};
 use crate::output::json::{list, ms, round, us};
 use crate::profile::timeline::GpuTimeline;
+use crate::trace::Trace;
 
 /// The metrics: copies by direction, blocking communication, overlap, patterns.
 pub(super) fn metrics(input: &Input) -> Option<Json> {
@@ -109,6 +110,14 @@ fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Json {
 /// The data: copies, collectives and their overlap.
 pub(super) fn data(input: &Input) -> Option<Json> {
     let facts = Facts::new(input)?;
+    Some(json!({
+        "memcpy_summary": copies(&facts),
+        "nccl_summary": collectives(&facts, &input.profile.trace),
+        "overlap_analysis": overlap(&facts),
+    }))
+}
+
+fn copies(facts: &Facts) -> Json {
     let by_direction = facts.copies.directions.iter();
     let by_direction = by_direction.map(|(direction, copies)| {
         let value = json!({
@@ -121,7 +130,14 @@ pub(super) fn data(input: &Input) -> Option<Json> {
         });
         (direction.label().to_owned(), value)
     });
-    let trace = &input.profile.trace;
+    json!({
+        "total_count": facts.copies.count(),
+        "total_time_us": us(facts.copies.time_ns()),
+        "by_direction": by_direction.gather::<Map<String, Json>>(),
+    })
+}
+
+fn collectives(facts: &Facts, trace: &Trace) -> Json {
     let collectives = &facts.collectives;
     let top_ops = list(&collectives.longest, |longest| {
         json!({
@@ -144,37 +160,33 @@ pub(super) fn data(input: &Input) -> Option<Json> {
             "bus_bandwidth_gbps": round(group.bus_bandwidth(), 3),
         })
     });
+    let n_collectives = i64::try_from(collectives.count).unwrap_or(i64::MAX);
+    json!({
+        "total_count": collectives.count,
+        "total_time_us": us(collectives.time_ns),
+        "avg_time_us": (n_collectives > 0).then(|| us(collectives.time_ns / n_collectives)),
+        "max_time_us": us(collectives.max_ns),
+        "top_ops": top_ops,
+        "by_type": by_type,
+    })
+}
+
+fn overlap(facts: &Facts) -> Json {
     let timeline = &facts.timeline;
     let ratio = |exposed_ns: i64, all_ns: i64| {
         let hidden_ns = all_ns.saturating_sub(exposed_ns);
         (all_ns > 0).then(|| rounded(hidden_ns as f64 / all_ns as f64, 6))
     };
-    let n_collectives = i64::try_from(collectives.count).unwrap_or(i64::MAX);
-    Some(json!({
-        "memcpy_summary": {
-            "total_count": facts.copies.count(),
-            "total_time_us": us(facts.copies.time_ns()),
-            "by_direction": by_direction.gather::<Map<String, Json>>(),
-        },
-        "nccl_summary": {
-            "total_count": collectives.count,
-            "total_time_us": us(collectives.time_ns),
-            "avg_time_us": (n_collectives > 0).then(|| us(collectives.time_ns / n_collectives)),
-            "max_time_us": us(collectives.max_ns),
-            "top_ops": top_ops,
-            "by_type": by_type,
-        },
-        "overlap_analysis": {
-            "total_time_us": us(timeline.total_ns()),
-            "computation_time_us": us(timeline.computation_ns),
-            "total_comm_time_us": us(timeline.comm_ns),
-            "exposed_comm_time_us": us(timeline.exposed_comm_ns),
-            "total_memcpy_time_us": us(timeline.memcpy_ns),
-            "exposed_memcpy_time_us": us(timeline.exposed_memcpy_ns),
-            "comm_overlap_ratio": ratio(timeline.exposed_comm_ns, timeline.comm_ns),
-            "memcpy_overlap_ratio": ratio(timeline.exposed_memcpy_ns, timeline.memcpy_ns),
-            "comm_percent_of_total": rounded(facts.percent(timeline.exposed_comm_ns), 4),
-            "memcpy_percent_of_total": rounded(facts.percent(timeline.exposed_memcpy_ns), 4),
-        },
-    }))
+    json!({
+        "total_time_us": us(timeline.total_ns()),
+        "computation_time_us": us(timeline.computation_ns),
+        "total_comm_time_us": us(timeline.comm_ns),
+        "exposed_comm_time_us": us(timeline.exposed_comm_ns),
+        "total_memcpy_time_us": us(timeline.memcpy_ns),
+        "exposed_memcpy_time_us": us(timeline.exposed_memcpy_ns),
+        "comm_overlap_ratio": ratio(timeline.exposed_comm_ns, timeline.comm_ns),
+        "memcpy_overlap_ratio": ratio(timeline.exposed_memcpy_ns, timeline.memcpy_ns),
+        "comm_percent_of_total": rounded(facts.percent(timeline.exposed_comm_ns), 4),
+        "memcpy_percent_of_total": rounded(facts.percent(timeline.exposed_memcpy_ns), 4),
+    })
 }

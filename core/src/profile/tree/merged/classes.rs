@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Label, Merged, MergedId, MergedTree};
 use crate::base::format::without_number;
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::is_module;
@@ -66,10 +67,10 @@ pub struct Spread {
 impl Spread {
     fn of(times: impl Iterator<Item = i64> + Clone) -> Spread {
         let n = i64::try_from(times.clone().count()).unwrap_or(i64::MAX);
-        let sum = times.clone().fold(0, i64::saturating_add);
+        let all_ns = sum(times.clone());
         Spread {
             least_ns: times.clone().min().unwrap_or(0),
-            mean_ns: sum.checked_div(n).unwrap_or(0),
+            mean_ns: all_ns.checked_div(n).unwrap_or(0),
             most_ns: times.max().unwrap_or(0),
         }
     }

@@ -157,7 +157,7 @@ impl<'a> Placing<'a> {
         let start_ns = |call| tree.event(call).map(|event| trace.events.ts_ns(event));
         let mut waiting = std::mem::take(&mut self.waiting);
         while !waiting.is_empty() {
-            waiting.arrange_by_key(|&(call, _)| std::cmp::Reverse((start_ns(call), call)));
+            waiting.arrange_by_largest(|&(call, _)| (start_ns(call), call));
             if let Some((call, track)) = waiting.pop() {
                 let forward = self.links.forward_of(call);
                 let place = forward.and_then(|forward| self.place.get(forward.index()));
