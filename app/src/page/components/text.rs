@@ -4,8 +4,10 @@ use dormer_core::output::document::{Span, line};
 
 use crate::page::prelude::*;
 
-/// The number of letters at the end that are always shown, because long names often differ only there.
-const TAIL: usize = 18;
+/// The number of letters at the end that are always shown, because long names often differ only there; a few more or
+/// less, so that they start with a word.
+const TAIL: usize = 16;
+const TAIL_REACH: usize = 6;
 
 /// A name whose middle is cut out if the column is too narrow. The ends distinguish names, and selecting it selects the
 /// whole name.
@@ -28,8 +30,11 @@ pub fn cut_name(text: String) -> impl IntoView {
 /// The part of a name that can shrink and the part that cannot; `None` for a short name, where cutting would save
 /// nothing.
 fn ends(text: &str) -> Option<(&str, &str)> {
-    let (tail, _) = text.char_indices().rev().nth(TAIL - 1)?;
-    (tail >= TAIL / 2).then(|| text.split_at(tail))
+    let letters: Vec<char> = text.chars().collect();
+    let usual = letters.len().checked_sub(TAIL)?;
+    let tail = format::nearest_word(&letters, usual, TAIL_REACH);
+    let (tail, _) = text.char_indices().nth(tail)?;
+    (usual >= TAIL / 2).then(|| text.split_at(tail))
 }
 
 /// Renders each item.
