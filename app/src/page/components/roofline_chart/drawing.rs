@@ -196,7 +196,7 @@ impl Drawing {
     }
 }
 
-/// The axes: FLOP/byte and TFLOP/s of the roofline, TB/s of the panel below it.
+/// The axes: FLOP/byte and TFLOPS of the roofline, TB/s of the panel below it.
 struct Scales {
     across: LogScale,
     up: LogScale,
@@ -268,7 +268,7 @@ impl Drawing {
             self.text(LEFT - 8.0, y + 4.0, "tick end", text);
         }
         self.text(right, floor + 2.0 * LINE + 2.0, "axis end", "FLOP/byte");
-        self.text(4.0, LINE - 3.0, "axis", "TFLOP/s");
+        self.text(4.0, LINE - 3.0, "axis", "TFLOPS");
     }
 
     /// The panel of operations that only have a bandwidth.
@@ -312,8 +312,9 @@ impl Drawing {
         self.roofline
             .push(format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"));
         let angle = (y2 - y1).atan2(x2 - x1).to_degrees();
-        // The label of the slope is at its lower end, where there is space.
-        let (x, y) = (x1 + (x2 - x1) * 0.06, y1 + (y2 - y1) * 0.06);
+        // The label of the slope is between the operations of memory and those of computation, most of which are at its
+        // ends.
+        let (x, y) = (x1 + (x2 - x1) * 0.36, y1 + (y2 - y1) * 0.36);
         let text = self.name(memory.short(), memory.label());
         self.texts.push(Text {
             x,
