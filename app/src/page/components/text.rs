@@ -32,9 +32,9 @@ pub fn cut_name(text: String) -> impl IntoView {
 fn ends(text: &str) -> Option<(&str, &str)> {
     let letters: Vec<char> = text.chars().collect();
     let usual = letters.len().checked_sub(TAIL)?;
-    let tail = format::nearest_word(&letters, usual, TAIL_REACH);
-    let (tail, _) = text.char_indices().nth(tail)?;
-    (usual >= TAIL / 2).then(|| text.split_at(tail))
+    let head = format::nearest_word(&letters, usual, TAIL_REACH);
+    let (tail, _) = text.char_indices().nth(head)?;
+    (head >= TAIL / 2).then(|| text.split_at(tail))
 }
 
 /// Renders each item.
@@ -132,6 +132,24 @@ pub fn ViewLink(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_cut_name_starts_with_a_word() {
+        let cases = [
+            (
+                "autograd::engine::evaluate_function: ConvolutionBackward0",
+                "ConvolutionBackward0",
+            ),
+            (
+                "aten::_scaled_dot_product_flash_attention",
+                "_flash_attention",
+            ),
+        ];
+        for (name, end) in cases {
+            assert_eq!(ends(name).map(|(_, tail)| tail), Some(end));
+        }
+        assert_eq!(ends("text_base_model.py:28"), None);
+    }
 
     #[test]
     fn numbers_keep_their_units_beside_them() {

@@ -261,7 +261,7 @@ impl Drawing {
         let (floor, right) = (self.floor, self.width - RIGHT);
         for (x, text) in across.ticks(TICK_DISTANCE) {
             self.lines.push([x, TOP, x, floor]);
-            self.text(x, floor + LINE, "tick middle", text);
+            self.text(x, floor + LINE + 3.0, "tick middle", text);
         }
         for (y, text) in up.ticks(TICK_DISTANCE / 2.0) {
             self.lines.push([LEFT, y, right, y]);
@@ -276,7 +276,7 @@ impl Drawing {
         let (top, floor) = (self.height - BAND + 14.0, self.height - BOTTOM);
         for (x, text) in band.ticks(TICK_DISTANCE) {
             self.lines.push([x, top, x, floor]);
-            self.text(x, floor + LINE, "tick middle", text);
+            self.text(x, floor + LINE + 3.0, "tick middle", text);
         }
         let right = self.width - RIGHT;
         self.text(
