@@ -1,7 +1,7 @@
 //! Tables of a summary, as text.
 
 use dormer_core::base::{calendar, format};
-use dormer_core::findings::ANALYSES;
+use dormer_core::findings::title_of;
 use dormer_core::fleet::words::gpu_time;
 use dormer_core::fleet::{Summary, Text as TextId};
 use dormer_core::report::fact_table::CellKind::{self, Name, Number, Text};
@@ -124,8 +124,7 @@ fn findings(of: &Summary) -> Option<FactTable> {
 
 /// The title of an analysis; its key if another version wrote the summary.
 fn analysis(key: &str) -> String {
-    let known = ANALYSES.iter().find(|one| one.key == key);
-    known.map_or(key, |one| one.title).to_owned()
+    title_of(key).unwrap_or(key).to_owned()
 }
 
 /// `15360×4096 · 24576×4096` for the list of sizes of each argument, `((15360, 4096), (24576, 4096), ())`.
