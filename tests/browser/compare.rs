@@ -41,7 +41,7 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.enter("#filter", "no such thing").await;
         page.wait_hash("thing").await;
         page.wait_for(&format!("{rows} === 0")).await;
-        page.click("[data-table=compare_kernels]").await;
+        page.click("#table-compare_kernels").await;
         page.find("[id^=compare_kernels-]").await;
 
         // Swapped.
@@ -119,7 +119,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
         page.drop_files(&[("new.json", &new), ("old.json", &old)])
             .await;
         page.wait_until_shown(1).await;
-        page.click("[data-table=compare_tree]").await;
+        page.click("#table-compare_tree").await;
         page.wait_for("$('[data-testid=trees-summary]').innerText.startsWith('1 difference')")
             .await;
         let rows = "$$('[id^=both-]').map(row => [row.querySelector('.cut').textContent, row.querySelector('.diff-call').dataset.only])";
@@ -157,7 +157,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
         page.drop_reference("copy.json", &new).await;
         page.text_when(HEADLINE, |text| text.starts_with("No difference"))
             .await;
-        page.click("[data-table=compare_tree]").await;
+        page.click("#table-compare_tree").await;
         page.wait_for("$('[data-testid=trees-summary]').innerText.startsWith('No difference')")
             .await;
     });

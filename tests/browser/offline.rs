@@ -15,7 +15,7 @@ use super::traces::{kernels, shows};
 async fn keep(page: &Page) {
     page.click("#offline-line").await;
     page.click("#offline-dialog[open] #keep-copy").await;
-    page.wait_text("[data-testid=offline-said]", "Kept.").await;
+    page.wait_text("[data-testid=offline-said]", "Saved.").await;
 }
 
 /// The id of the running build.
@@ -88,7 +88,7 @@ fn a_kept_copy_needs_no_server() {
         page.enter("#palette[open] input", "offline").await;
         page.wait_text("#palette-list", "Offline copy: delete it")
             .await;
-        page.wait_for("!$('#palette-list').innerText.includes('Keep this version')")
+        page.wait_for("!$('#palette-list').innerText.includes('Save this version')")
             .await;
         page.load("?from=a-link#/kernels").await;
         page.open_sample().await;
@@ -206,7 +206,7 @@ fn two_copies_on_one_host_are_apart() {
         keep(page).await;
         let outer = page.url().to_owned();
         page.go_to(&format!("{outer}inner/")).await;
-        page.wait_text("#offline-line", "Keep this version").await;
+        page.wait_text("#offline-line", "Save this version").await;
         let old = build(page).await;
         release(&inner, &old, &"7".repeat(old.len()));
         page.go_to("about:blank").await;
@@ -223,7 +223,7 @@ fn two_copies_on_one_host_are_apart() {
             .await;
         page.stop_server();
         page.go_to(&format!("{outer}inner/")).await;
-        page.wait_text("#offline-line", "Kept for offline use")
+        page.wait_text("#offline-line", "Saved for offline use")
             .await;
     });
 }

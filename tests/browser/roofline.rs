@@ -24,7 +24,7 @@ fn operations_say_how_close_they_come_to_the_roof() {
         }
         page.wait_text("tbody tr[id] td.share", " %").await;
         page.wait_text("[data-testid=basis]", "H100").await;
-        page.click("#by-operator").await;
+        page.click("#rows-operators").await;
         page.find("[id^=ops_summary-]").await;
         page.wait_hash("table=operators").await;
     });

@@ -12,8 +12,8 @@ fn the_tree_is_shown_in_every_way_and_the_link_keeps_it() {
         page.open_sample().await;
         page.go("#/tree").await;
         for mode in ["top-down", "bottom-up", "modules", "backward"] {
-            page.click(&format!("[data-mode={mode}]")).await;
-            page.find(&format!("[data-mode={mode}][aria-pressed=true]"))
+            page.click(&format!("#mode-{mode}")).await;
+            page.find(&format!("#mode-{mode}[aria-pressed=true]"))
                 .await;
             page.find("[id^=node-][aria-level='1'][aria-posinset='1']")
                 .await;
@@ -23,7 +23,7 @@ fn the_tree_is_shown_in_every_way_and_the_link_keeps_it() {
         }
         page.go("#/tree?table=modules&sort=name").await;
         page.find("th[aria-sort=ascending] [data-sort=name]").await;
-        page.find("[data-mode=modules][aria-pressed=true]").await;
+        page.find("#mode-modules[aria-pressed=true]").await;
     });
 }
 
@@ -34,7 +34,7 @@ fn a_trace_without_modules_or_a_backward_pass_says_so() {
         page.open("plain.json", &trace).await;
         for mode in ["modules", "backward"] {
             page.go(&format!("#/tree?table={mode}")).await;
-            page.find(&format!("[data-mode={mode}][aria-pressed=true]"))
+            page.find(&format!("#mode-{mode}[aria-pressed=true]"))
                 .await;
             page.text_when(".scroller .none", |said| said.starts_with("This trace "))
                 .await;
@@ -47,7 +47,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
     with_page("tree-flame", async |page| {
         page.open_sample().await;
         page.go("#/tree").await;
-        page.click("[data-drawing=flame]").await;
+        page.click("#drawing-flame").await;
         page.wait_hash("section=flame").await;
         let path = "$$('[data-testid=flame-path] li').length";
         let says = "$('[data-testid=flame-status]').textContent";
@@ -71,7 +71,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
         page.wait_for(&format!("{path} === 1")).await;
 
         // The same call is selected in the table.
-        page.click("[data-drawing='']").await;
+        page.click("#drawing-").await;
         page.wait_for(&format!(
             "$('[id^=node-][aria-selected=true] .cut')?.textContent === {name}"
         ))
@@ -102,14 +102,14 @@ fn the_selected_call_stays_selected_when_calls_are_put_together() {
         // Calls as recorded have no count.
         let headings = "$$('.sheet.tree th').some(head => head.innerText.startsWith('Calls'))";
         page.wait_value(headings, false).await;
-        page.click("[data-mode=top-down]").await;
+        page.click("#mode-top-down").await;
         // What a runtime call launched belongs to its operator.
         let operator = page
             .wait_for(&format!(
                 "{headings} && {selected} !== {name} && {selected}"
             ))
             .await;
-        page.click("[data-mode='']").await;
+        page.click("#mode-").await;
         page.wait_for(&format!("!{headings} && {selected} === {operator}"))
             .await;
     });
@@ -217,7 +217,7 @@ fn bottom_up_after_the_hottest_path_shows_the_operator_and_its_time() {
         page.go("#/tree").await;
         page.click("#hottest").await;
         page.find("tr[aria-selected=true]").await;
-        page.click("[data-mode=bottom-up]").await;
+        page.click("#mode-bottom-up").await;
         page.wait_for("/\\d/.test($('tr[aria-selected=true] .share')?.textContent ?? '')")
             .await;
         page.wait_for("$('tr[aria-selected=true] .cut').textContent.startsWith('aten::')")

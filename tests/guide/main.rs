@@ -83,15 +83,15 @@ const PICTURES: &[Picture] = &[
     Picture { name: "tree", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "
         $('#hottest').click();" },
     Picture { name: "flame", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "
-        $('[data-drawing=flame]').click();" },
+        $('#drawing-flame').click();" },
     Picture { name: "timeline", open: Open::Sample, hash: "#/timeline", mark: "#step", script: "
         const steps = $('#step');
         steps.value = [...steps.options].find(step => step.text.startsWith('ProfilerStep')).value;
         steps.dispatchEvent(new Event('change', { bubbles: true }));" },
     Picture { name: "system", open: Open::Sample, hash: "#/system", mark: "[data-testid=system]", script: "" },
     Picture { name: "compare", open: Open::Two, hash: "#/compare", mark: "[data-testid=compare]", script: "" },
-    Picture { name: "trees", open: Open::Two, hash: "#/compare", mark: "[data-table=compare_tree]", script: "
-        const trees = $('[data-table=compare_tree]');
+    Picture { name: "trees", open: Open::Two, hash: "#/compare", mark: "#table-compare_tree", script: "
+        const trees = $('#table-compare_tree');
         trees.click();
         trees.scrollIntoView({ block: 'start' });" },
     Picture { name: "export", open: Open::Sample, hash: "#/export", mark: "[data-testid=artifacts]", script: "" },

@@ -152,7 +152,7 @@ pub const KEYS: &[KeyGroup] = &[
     KeyGroup {
         title: "Timeline: note of a range",
         sources: &["views/timeline/details.rs"],
-        rows: &[row(&["Enter"], "Keep the range with the note")],
+        rows: &[row(&["Enter"], "Save the range with the note")],
     },
     KeyGroup {
         title: "Job: ranks and steps",

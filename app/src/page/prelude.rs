@@ -6,7 +6,8 @@ pub use leptos::prelude::*;
 
 pub use super::browser;
 pub use super::components::buttons::{
-    StepButton, Steps, Switch, close_button, copy_button, copy_made, icon, show_all,
+    Choosable, StepButton, Steps, choosable, close_button, copy_button, copy_made, icon, on_or_off,
+    one_of, show_all,
 };
 pub use super::components::charts::{
     bar_list, bars, chart_figures, facts_table, gaps, split_bar, tooltip, waterfall,

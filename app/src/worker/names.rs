@@ -172,8 +172,9 @@ fn kept(letters: &[char], marks: &[usize], room: usize) -> Vec<Range<usize>> {
     let n = letters.len();
     if marks.is_empty() {
         let tail = TAIL.min(room / 2);
-        let head = room.saturating_sub(tail + 1);
-        return joined(vec![0..head, n.saturating_sub(tail)..n], n);
+        let start = format::nearest_word(letters, n.saturating_sub(tail), tail / 3);
+        let head = (start + room).saturating_sub(n + 1);
+        return joined(vec![0..head, start..n], n);
     }
     let head = match marks.len() {
         1 | 2 => HEAD.min(room / 4),
@@ -365,7 +366,7 @@ mod tests {
     #[test]
     fn letters_of_several_bytes_are_kept_whole() {
         let looks = looks(&["größe×größe×größe×größe×größe×größe"], 12);
-        assert_eq!(looks, ["größe…×größe"]);
+        assert_eq!(looks, ["größe×…größe"]);
     }
 
     #[test]

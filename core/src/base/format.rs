@@ -254,10 +254,29 @@ pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
         return text.to_owned();
     }
     let kept = max_chars.saturating_sub(1);
-    let tail = kept / 3;
-    let head: String = text.chars().take(kept - tail).collect();
-    let tail: String = text.chars().skip(n_chars - tail).collect();
-    format!("{head}…{tail}")
+    let letters: Vec<char> = text.chars().collect();
+    let tail = nearest_word(&letters, n_chars - kept / 3, kept / 9);
+    let (head, tail) = (
+        letters.iter().take(kept + tail - n_chars),
+        letters.iter().skip(tail),
+    );
+    head.chain(std::iter::once(&'…')).chain(tail).collect()
+}
+
+/// The start of a word in a name, nearest to a position and at most `reach` letters from it; the position itself if
+/// there is none.
+pub fn nearest_word(letters: &[char], at: usize, reach: usize) -> usize {
+    let is_start = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| letters.get(before));
+        before.zip(letters.get(*at)).is_some_and(|(before, first)| {
+            let is_edge = before.is_alphanumeric() != first.is_alphanumeric();
+            let is_hump = before.is_lowercase() && first.is_uppercase();
+            let is_shown = first.is_alphanumeric() || "_<([{".contains(*first);
+            is_shown && (is_edge || is_hump)
+        })
+    };
+    let near = (0..=reach).flat_map(|n| [at.saturating_sub(n), at + n]);
+    near.into_iter().find(is_start).unwrap_or(at)
 }
 
 /// A name without its instance number: "Linear" for "Linear_12".
@@ -448,6 +467,9 @@ mod tests {
         assert_eq!(middle_ellipsis("µµµµµµ", 4), "µµ…µ");
         assert_eq!(middle_ellipsis("abc", 1), "…");
         assert_eq!(middle_ellipsis("abc", 0), "…");
+        let kernel = "Cijk_Alik_Bljk_BBS_BH_MT128x224x64_MI16x16x1";
+        let shown = "Cijk_Alik_Bljk_BBS_BH_MT1…_MI16x16x1";
+        assert_eq!(middle_ellipsis(kernel, 36), shown);
     }
 
     #[test]

@@ -14,7 +14,7 @@ labelled! {
         /// The gap to the lower end, middle and upper end of the efficiency that such kernels usually reach.
         Usual => "From the efficiency that such kernels usually reach." as "usual_efficiency",
         /// An upper bound for the time that could be saved.
-        UpperBound => "At most: all the time that could be saved." as "upper_bound",
+        UpperBound => "Upper bound: all the time that could be saved." as "upper_bound",
         /// A share of the time by rule of thumb, because FLOPs and bytes are unknown.
         Heuristic => "Rule of thumb, 15–45 % of its time: FLOPs and bytes are unknown." as "heuristic",
     }

@@ -148,6 +148,12 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
 ];
 
+/// The title of an analysis by its key.
+pub fn title_of(key: &str) -> Option<&'static str> {
+    let named = ANALYSES.iter().find(|kind| kind.key == key);
+    named.map(|kind| kind.title)
+}
+
 /// Returns the documentation of some rules.
 pub type Docs = fn() -> Vec<RuleDoc>;
 

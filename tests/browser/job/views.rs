@@ -21,7 +21,7 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.screenshot("job.png").await;
 
         // Another measure, with its figures as a table.
-        page.click("[data-measure=idle]").await;
+        page.click("#measure-idle").await;
         page.wait_hash("table=idle").await;
         page.click("[data-testid=heat-figures] > summary").await;
         page.wait_for("$$('[data-testid=heat-figures] tbody tr').length === 4")
@@ -46,7 +46,7 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.click("#back-to-job").await;
         page.find("[data-testid=job]").await;
         page.wait_hash("row=1&step=1").await;
-        page.wait_for("$('[data-measure=idle]').ariaPressed === 'true'")
+        page.wait_for("$('#measure-idle').ariaPressed === 'true'")
             .await;
         // The address refers to the job, not to a trace.
         page.wait_for("!/window=|file=/.test(location.hash)").await;

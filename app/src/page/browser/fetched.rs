@@ -86,7 +86,7 @@ pub async fn fetched(
         on_progress(bytes, total)
     })
     .await?;
-    File::new_with_blob_sequence(&parts, &found.name).map_err(|_| "it cannot be kept".to_owned())
+    File::new_with_blob_sequence(&parts, &found.name).map_err(|_| "it cannot be saved".to_owned())
 }
 
 fn unreachable() -> &'static str {

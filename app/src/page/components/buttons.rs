@@ -70,40 +70,66 @@ pub fn copy_made(
     }
 }
 
-/// A small button that closes the bar or the panel around it.
+/// A button that closes the bar, the panel or the dialog around it.
 pub fn close_button(close: impl Fn() + 'static) -> impl IntoView {
-    view! { <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button> }
+    view! { <button type="button" class="ghost square close" aria-label="Close" on:click=move |_| close()>"\u{d7}"</button> }
 }
 
-/// Two buttons, one of which is pressed.
-#[component]
-pub fn Switch(
-    /// What the choice is about.
-    label: &'static str,
-    #[prop(optional, into)] title: String,
-    /// An additional class.
-    #[prop(default = "")]
+/// A button of [`one_of`]: its key, its text, and a figure in small print behind it, which may be empty.
+pub type Choosable = (String, String, String);
+
+/// A button without a figure.
+pub fn choosable(key: &str, text: &str) -> Choosable {
+    (key.to_owned(), text.to_owned(), String::new())
+}
+
+/// One choice of several: joined buttons (the class `seg`) or tabs (`tabs`), of which one is pressed. The id of a
+/// button is `name-key`.
+pub fn one_of(
     class: &'static str,
-    /// The id and the text of each button: off, on.
-    options: [(&'static str, &'static str); 2],
-    /// Whether the second button is pressed.
-    on: Memo<bool>,
-    /// Called with the choice.
-    #[prop(into)]
-    choose: Callback<bool>,
-) -> impl IntoView {
-    let button = |((id, text), value): ((&'static str, &'static str), bool)| {
-        let is_pressed = move || (on.get() == value).to_string();
+    name: &'static str,
+    label: &'static str,
+    options: impl IntoIterator<Item = Choosable>,
+    pressed: Signal<String>,
+    choose: Callback<String>,
+) -> AnyView {
+    let buttons = each(options, |(key, text, figure)| {
+        let id = format!("{name}-{key}");
+        let key = StoredValue::new(key);
+        let is_pressed = move || pressed.with(|pressed| key.with_value(|key| key == pressed));
         view! {
-            <button type="button" id=id aria-pressed=is_pressed on:click=move |_| choose.run(value)>{text}</button>
+            <button
+                type="button"
+                id=id
+                aria-pressed=move || is_pressed().to_string()
+                on:click=move |_| choose.run(key.get_value())
+            >
+                {text}
+                {(!figure.is_empty()).then(|| view! { " " <small>{figure}</small> })}
+            </button>
         }
-    };
-    let title = (!title.is_empty()).then_some(title);
-    view! {
-        <div class=format!("seg {class}") role="group" aria-label=label title=title>
-            {options.into_iter().zip([false, true]).map(button).collect_view()}
-        </div>
-    }
+    });
+    view! { <div class=class role="group" aria-label=label>{buttons}</div> }.into_any()
+}
+
+/// [`one_of`] two: off and on.
+pub fn on_or_off(
+    class: &'static str,
+    name: &'static str,
+    label: &'static str,
+    [off, on]: [(&'static str, &'static str); 2],
+    is_on: Memo<bool>,
+    choose: impl Fn(bool) + Send + Sync + 'static,
+) -> AnyView {
+    let pressed = move || (if is_on.get() { on.0 } else { off.0 }).to_owned();
+    one_of(
+        class,
+        name,
+        label,
+        [off, on].map(|(key, text)| choosable(key, text)),
+        Signal::derive(pressed),
+        Callback::new(move |key| choose(key == on.0)),
+    )
 }
 
 /// A step button: its id, its label, and its keyboard shortcut, which may be empty.

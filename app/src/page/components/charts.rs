@@ -55,7 +55,7 @@ pub fn facts_table(table: FactTable) -> impl IntoView {
     view! {
         <section class="card flush">
             <h3>{table.title.clone()}</h3>
-            <div class="wide" tabindex="0" role="region" aria-label=table.title>
+            <div class="wide" tabindex="0" role="group" aria-label=table.title>
                 <table class="list">
                     <thead>
                         <tr>

@@ -80,7 +80,7 @@ pub fn dialog_header(
     view! {
         <header role="presentation">
             <h2 id=id>{title}</h2>
-            <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"\u{d7}"</button>
+            {close_button(close)}
         </header>
     }
 }

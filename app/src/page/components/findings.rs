@@ -215,10 +215,10 @@ fn saving_figures(savings: Option<Savings>, memory: Option<String>) -> AnyView {
         let faster = format!("{} speedup", of_run.speed_up);
         view! { <span>{share}</span> <span>{faster}</span> }
     });
-    let at_most = savings.is_at_most.then_some("at most ");
+    let up_to = savings.is_at_most.then_some("up to ");
     view! {
         <span class="worth">
-            <span class="saves">"Saves " {at_most}<b>{with_units(&savings.time)}</b></span>
+            <span class="saves">"Saves " {up_to}<b>{with_units(&savings.time)}</b></span>
             {run}
             {bar}
         </span>

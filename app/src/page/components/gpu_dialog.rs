@@ -116,7 +116,7 @@ impl GpuForm {
         view! {
             <Show when=move || self.state.own_gpu_is_stored.get()>
                 <p class="kept">
-                    <span>"This GPU is kept on this computer."</span>
+                    <span>"This GPU is saved on this computer."</span>
                     <button type="button" id="gpu-delete" class="small" on:click=delete>"Delete"</button>
                 </p>
             </Show>
@@ -176,7 +176,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                 <p class="soft fine">"Leave unknown or unsupported fields empty."</p>
                 <p id="gpu-error" class="wrong" role="alert">{move || form.error.get()}</p>
                 <footer role="presentation">
-                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || form.state.own_gpu_is_stored.get()/>"Keep on this computer"</label>
+                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || form.state.own_gpu_is_stored.get()/>"Save on this computer"</label>
                     <span class="grow"></span>
                     <button type="button" on:click=move |_| form.close()>"Cancel"</button>
                     <button type="submit" id="gpu-use" class="main">"Use this GPU"</button>

@@ -62,7 +62,7 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
         state.missing_gpu().map(|name| {
             view! {
                 <button type="button" id="gpu-missing" class="ghost missing" on:click=move |_| open(false)>
-                    {format!("Custom GPU “{name}” is not kept here: enter it again")}
+                    {format!("Custom GPU “{name}” is not saved here: enter it again")}
                 </button>
             }
         })
@@ -154,14 +154,11 @@ pub(super) fn gpu_options(
 fn basis_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
     let peak = state.of_place(|place| place.choice.peak);
+    let options = [("achievable", "Achievable"), ("peak", "Peak")];
+    let choose = move |peak| state.go(|place| place.choice.peak = peak);
     view! {
-        <Switch
-            label="Peaks for the roofline"
-            title="Roofline peaks: measured with tuned libraries (achievable), or from the vendor's data sheet (peak)"
-            class="basis"
-            options=[("basis-achievable", "Achievable"), ("basis-peak", "Peak")]
-            on=peak
-            choose=move |peak| state.go(|place| place.choice.peak = peak)
-        />
+        <div class="basis" title="Roofline peaks: measured with tuned libraries (achievable), or from the vendor's data sheet (peak)">
+            {on_or_off("seg", "basis", "Peaks for the roofline", options, peak, choose)}
+        </div>
     }
 }

@@ -38,7 +38,7 @@ pub fn header() -> impl IntoView {
     };
     let file = move || {
         opened().map(|opened| {
-            let seconds = format!("{:.2} s", state.opened_in_ms.get() / 1000.0);
+            let seconds = format!("read in {:.2} s", state.opened_in_ms.get() / 1000.0);
             view! {
                 <div class="file">
                     <b title=state.file_name.get()>{state.file_name.get()}</b>
@@ -177,5 +177,5 @@ pub fn navigation() -> impl IntoView {
         state.place.track();
         browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
     });
-    view! { <nav class="side" aria-label="Views">{links}{thresholds_button()}{models_button()}{recent_button()}{offline_button()}</nav> }
+    view! { <nav class="side" aria-label="Views">{links}<hr/>{thresholds_button()}{models_button()}{recent_button()}{offline_button()}</nav> }
 }

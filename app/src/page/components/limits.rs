@@ -38,24 +38,22 @@ fn chip(limit: Limit) -> impl IntoView {
 fn switch_of(switch: LimitSwitch) -> AnyView {
     let state = expect_context::<AppState>();
     match switch {
-        LimitSwitch::SheetEvents => view! {
-            <Switch
-                label="GPU activity counted in TraceLens-compatible sheets"
-                options=[("events-linked", "Sheets: attributed"), ("events-all", "Sheets: all")]
-                on=state.of_place(|place| place.choice.all_gpu_events)
-                choose=move |all| state.go(|place| place.choice.all_gpu_events = all)
-            />
-        }
-        .into_any(),
-        LimitSwitch::Basis => view! {
-            <Switch
-                label="Basis of the figures"
-                options=[("limit-achievable", "Achievable"), ("limit-peak", "Peak")]
-                on=state.of_place(|place| place.choice.peak)
-                choose=move |peak| state.go(|place| place.choice.peak = peak)
-            />
-        }
-        .into_any(),
+        LimitSwitch::SheetEvents => on_or_off(
+            "seg",
+            "events",
+            "GPU activity counted in TraceLens-compatible sheets",
+            [("linked", "Sheets: attributed"), ("all", "Sheets: all")],
+            state.of_place(|place| place.choice.all_gpu_events),
+            move |all| state.go(|place| place.choice.all_gpu_events = all),
+        ),
+        LimitSwitch::Basis => on_or_off(
+            "seg",
+            "limit",
+            "Basis of the figures",
+            [("achievable", "Achievable"), ("peak", "Peak")],
+            state.of_place(|place| place.choice.peak),
+            move |peak| state.go(|place| place.choice.peak = peak),
+        ),
         LimitSwitch::Gpu => view! {
             <button type="button" class="small" on:click=|_| browser::focus_on("gpu")>"Choose a GPU"</button>
         }

@@ -6,7 +6,7 @@ use crate::page::prelude::*;
 use crate::page::state::OfflineCopy;
 
 /// The text of the button that stores a copy.
-pub const KEEP: &str = "Keep this version for offline use";
+pub const KEEP: &str = "Save this version for offline use";
 
 const TITLE: &str = "Offline and sites";
 
@@ -33,7 +33,7 @@ pub fn offline_button() -> impl IntoView {
         TITLE,
         "A copy of this page in this browser, and sites that may open traces here",
         state.offline_dialog,
-        view! { <Show when=is_kept><span class="badge">"kept"</span></Show> },
+        view! { <Show when=is_kept><span class="badge">"saved"</span></Show> },
     )
 }
 
@@ -41,7 +41,7 @@ pub fn offline_button() -> impl IntoView {
 pub fn offline_line() -> impl IntoView {
     let state = expect_context::<AppState>();
     let text = move || match state.offline.with(|copy| copy.kept.is_some()) {
-        true => "Kept for offline use",
+        true => "Saved for offline use",
         false if browser::can_be_stored() => KEEP,
         false => SITES,
     };
@@ -88,7 +88,7 @@ fn copy() -> impl IntoView {
             .with(|copy| copy.kept.clone())
             .unwrap_or_default();
         view! {
-            <p>"Build " <b class="mono">{build}</b> " of Dormer is kept in this browser. This address opens it, with the server or without, and asks the server for nothing until you look for a newer build."</p>
+            <p>"Build " <b class="mono">{build}</b> " of Dormer is saved in this browser. This address opens it, with the server or without, and asks the server for nothing until you look for a newer build."</p>
             <p class="acts">
                 {move || match has_newer.get() {
                     true => button("replace-copy", "Replace it with the newer build", |state| keep(state, false)),
@@ -198,17 +198,17 @@ fn keep(state: AppState, is_this_build: bool) {
         let build = front.build.clone();
         if is_this_build && build != browser::build() {
             return Err(
-                "the server has another build by now: reload the page, then keep it".to_owned(),
+                "the server has another build by now: reload the page, then save it".to_owned(),
             );
         }
         let show_progress = |n: usize| {
-            let message = format!("{} kept so far\u{2026}", format::counted(n as u64, "file"));
+            let message = format!("{} saved so far\u{2026}", format::counted(n as u64, "file"));
             state.offline.update(|copy| copy.message = message);
         };
         browser::store_build(front, show_progress).await?;
         let message = match build == browser::build() {
-            true => "Kept.",
-            false => "Kept. Reload the page to use it.",
+            true => "Saved.",
+            false => "Saved. Reload the page to use it.",
         };
         Ok(OfflineCopy {
             kept: Some(build),

@@ -11,9 +11,9 @@ pub fn recent_button() -> impl IntoView {
     dialog_button(
         "recent-button",
         TITLE,
-        "Traces kept on this computer: a reload or a link opens them again",
+        "Traces saved on this computer: a reload or a link opens them again",
         state.recent_dialog,
-        view! { <Show when=move || state.stores_traces.get()><span class="badge">"kept"</span></Show> },
+        view! { <Show when=move || state.stores_traces.get()><span class="badge">"on"</span></Show> },
     )
 }
 
@@ -24,7 +24,7 @@ pub fn recent_dialog() -> impl IntoView {
         {keep_switch()}
         {recent_list()}
         <Show when=move || state.stored_traces.with(Vec::is_empty)>
-            <p class="soft fine">"No trace is kept."</p>
+            <p class="soft fine">"No saved traces."</p>
         </Show>
     };
     dialog("recent-dialog", "", TITLE, state.recent_dialog, inside)
@@ -45,7 +45,7 @@ fn keep_switch() -> impl IntoView {
         <label class="keep-traces">
             <input type="checkbox" id="keep-traces" prop:checked=move || state.stores_traces.get() on:change=turn/>
             <span>
-                "Keep on this computer"
+                "Save traces on this computer"
                 <span class="fine">"The traces you open are copied into this browser\u{2019}s private storage, so that a reload or a link opens the same place. Nothing leaves this computer."</span>
             </span>
         </label>
@@ -91,8 +91,8 @@ pub fn recent_list() -> impl IntoView {
     };
     view! {
         <Show when=move || state.stored_traces.with(|stored| !stored.is_empty())>
-            <section class="recent" aria-label="Traces kept on this computer" data-testid="recent">
-                <p class="fine">"Kept on this computer, " {total} " "
+            <section class="recent" aria-label="Traces saved on this computer" data-testid="recent">
+                <p class="fine">"Saved on this computer, " {total} " "
                     <button type="button" class="small" id="delete-all" on:click=delete_all>"Delete all"</button>
                 </p>
                 <ul>{move || each(state.stored_traces.get(), line)}</ul>

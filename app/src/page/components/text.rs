@@ -4,8 +4,10 @@ use dormer_core::output::document::{Span, line};
 
 use crate::page::prelude::*;
 
-/// The number of letters at the end that are always shown, because long names often differ only there.
-const TAIL: usize = 18;
+/// The number of letters at the end that are always shown, because long names often differ only there; a few more or
+/// less, so that they start with a word.
+const TAIL: usize = 16;
+const TAIL_REACH: usize = 6;
 
 /// A name whose middle is cut out if the column is too narrow. The ends distinguish names, and selecting it selects the
 /// whole name.
@@ -28,8 +30,11 @@ pub fn cut_name(text: String) -> impl IntoView {
 /// The part of a name that can shrink and the part that cannot; `None` for a short name, where cutting would save
 /// nothing.
 fn ends(text: &str) -> Option<(&str, &str)> {
-    let (tail, _) = text.char_indices().rev().nth(TAIL - 1)?;
-    (tail >= TAIL / 2).then(|| text.split_at(tail))
+    let letters: Vec<char> = text.chars().collect();
+    let usual = letters.len().checked_sub(TAIL)?;
+    let head = format::nearest_word(&letters, usual, TAIL_REACH);
+    let (tail, _) = text.char_indices().nth(head)?;
+    (head >= TAIL / 2).then(|| text.split_at(tail))
 }
 
 /// Renders each item.
@@ -127,6 +132,24 @@ pub fn ViewLink(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_cut_name_starts_with_a_word() {
+        let cases = [
+            (
+                "autograd::engine::evaluate_function: ConvolutionBackward0",
+                "ConvolutionBackward0",
+            ),
+            (
+                "aten::_scaled_dot_product_flash_attention",
+                "_flash_attention",
+            ),
+        ];
+        for (name, end) in cases {
+            assert_eq!(ends(name).map(|(_, tail)| tail), Some(end));
+        }
+        assert_eq!(ends("text_base_model.py:28"), None);
+    }
 
     #[test]
     fn numbers_keep_their_units_beside_them() {

@@ -281,7 +281,7 @@ fn carried_bar() -> impl IntoView {
         let carried = state.carried.get();
         (is_open.get() && !carried.is_empty()).then(|| {
             view! {
-                <section class="trace-bar" aria-label="Kept choices" data-testid="carried">
+                <section class="trace-bar" aria-label="Settings kept" data-testid="carried">
                     <p role="status">{format!("Kept from the previous trace: {}.", carried.join(", "))}</p>
                     <span class="grow"></span>
                     <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>

@@ -19,7 +19,7 @@ impl Engine {
             for file in files {
                 let name = file.name();
                 if let Err(why) = browser::store_trace(file).await {
-                    error = format!("{name} is not kept: {why}.");
+                    error = format!("{name} is not saved: {why}.");
                 }
             }
             state.store_error.set(error);

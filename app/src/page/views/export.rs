@@ -127,7 +127,7 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
         });
     };
     let asks = (!browser::is_one_file()).then_some(
-        " To make it, this page requests one more file from its own server, unless a copy is kept for offline use: dormer.html.",
+        " To make it, this page requests one more file from its own server, unless a copy is saved for offline use: dormer.html.",
     );
     let holds = match is_redacted {
         true => "the trace with your names replaced",

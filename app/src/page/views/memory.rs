@@ -83,7 +83,7 @@ fn curve(chart: MemoryChart) -> impl IntoView {
     });
     let ticks = each(
         chart.ticks,
-        |(_, text)| view! { <li>{with_units(&text)}</li> },
+        |(at, text)| view! { <li style:left=format!("{:.1}%", at / 10.0)>{with_units(&text)}</li> },
     );
     let n_steps = chart.steps.len() as u64;
     let legend = [

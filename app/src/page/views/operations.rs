@@ -20,7 +20,7 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOP/byte").rank(11),
     TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),
-    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOP/s").rank(9),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS").rank(9),
 ];
 
 #[rustfmt::skip]
@@ -127,33 +127,31 @@ pub fn operations() -> impl IntoView {
 fn grouping(grouped_by: Memo<&'static str>) -> impl IntoView {
     let state = expect_context::<AppState>();
     // Rows and columns of one table do not apply to the other; Back restores them.
-    let choose = move |table: &'static str| {
+    let choose = Callback::new(move |table: String| {
         if grouped_by.get_untracked() == table {
             return;
         }
         let focus = state.place.with_untracked(|place| Focus {
             find: place.focus.find.clone(),
             only: place.focus.only.clone(),
-            ..Focus::at_table(table)
+            table,
+            ..Focus::default()
         });
         browser::go_to_hash(&state.link_into("operations", focus));
-    };
-    let button = move |id: &'static str, table: &'static str, label: &'static str| {
-        let is_pressed = move || (grouped_by.get() == table).to_string();
-        view! { <button type="button" id=id aria-pressed=is_pressed on:click=move |_| choose(table)>{label}</button> }
-    };
-    let has_graphs = move || {
+    });
+    let has_graphs = Memo::new(move |_| {
         let taken = state
             .overview
             .with(|overview| overview.captures.are_taken());
         taken || grouped_by.get() == LAYERS
-    };
-    view! {
-        <div class="seg" role="group" aria-label="Group rows">
-            {button("by-arguments", "", "By arguments")}
-            {button("by-operator", OPERATORS, "By operator")}
-            <Show when=has_graphs>{button("by-layer", LAYERS, "By layer")}</Show>
-        </div>
+    });
+    let pressed = Signal::derive(move || grouped_by.get().to_owned());
+    move || {
+        let by_layer = has_graphs.get().then_some((LAYERS, "By layer"));
+        let options = [("", "By arguments"), (OPERATORS, "By operator")];
+        let options = options.into_iter().chain(by_layer);
+        let options = options.map(|(table, label)| choosable(table, label));
+        one_of("seg", "rows", "Group rows", options, pressed, choose)
     }
 }
 

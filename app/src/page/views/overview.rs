@@ -102,18 +102,18 @@ fn after_analysis(work: Memo<Overview>) -> impl IntoView {
         {step_bars()}
         {gpus_alone()}
         <div class="cols">
-            {move || work.with(top_table)}
-            <aside>
-                {move || work.with(side_panel)}
-                {move || this_gpu(state.overview.with(|of| of.gpu.clone()))}
-            </aside>
+            <div>
+                {move || work.with(top_table)}
+                {move || work.with(|work| work.serving.clone().map(serving))}
+            </div>
+            <aside>{move || work.with(side_panel)}</aside>
+            {move || this_gpu(state.overview.with(|of| of.gpu.clone()))}
         </div>
     }
 }
 
 fn side_panel(work: &Overview) -> impl IntoView + use<> {
     view! {
-        {work.serving.clone().map(serving)}
         {by_category(work)}
         {trust(work.quality.clone(), work.captures.clone())}
     }
@@ -390,7 +390,7 @@ fn merged_files(captures: CaptureFacts) -> impl IntoView {
 /// The GPU used for the analysis.
 fn this_gpu(gpu: GpuFacts) -> impl IntoView {
     view! {
-        <section class="card" data-testid="this-gpu">
+        <section class="card this-gpu" data-testid="this-gpu">
             <h2>{gpu.name.unwrap_or_else(|| "No GPU chosen".to_owned())}</h2>
             {pairs("pairs", gpu.figures)}
             <p class="fine">{gpu.basis}</p>

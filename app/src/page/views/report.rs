@@ -130,22 +130,17 @@ fn start_at_section(state: AppState) {
 
 fn switch(document: Memo<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let buttons = each(DOCUMENTS.iter().enumerate(), |(position, one)| {
-        let choose = move |_| state.look_at(|focus| focus.table = one.slug.to_owned());
-        view! {
-            <button
-                type="button"
-                id=format!("report-{}", if one.slug.is_empty() { "main" } else { one.slug })
-                title=one.hint
-                aria-pressed=move || (document.get() == position).to_string()
-                on:click=choose
-            >
-                {one.title}
-            </button>
-        }
-    });
+    let choose = move |slug| state.look_at(|focus| focus.table = slug);
+    let shown = move || DOCUMENTS[document.get()].slug.to_owned();
     view! {
-        <div class="seg" role="group" aria-label="Report">{buttons}</div>
+        {one_of(
+            "seg",
+            "report",
+            "Report",
+            DOCUMENTS.map(|one| choosable(one.slug, one.title)),
+            Signal::derive(shown),
+            Callback::new(choose),
+        )}
         <p class="fine hint">{move || DOCUMENTS.get(document.get()).map(|document| document.hint)}</p>
     }
 }

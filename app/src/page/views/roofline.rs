@@ -17,7 +17,7 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOP/byte").rank(4),
-    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOP/s").rank(5),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS").rank(5),
     TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(6),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(7),
     TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),

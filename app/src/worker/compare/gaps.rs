@@ -21,7 +21,7 @@ pub(super) fn findings(comparison: &Comparison) -> Findings {
         together: (gaps.ranked.len() > 1).then(|| {
             format!(
                 "Together they save {}{} if the target runs as fast as predicted.",
-                if gaps.is_at_most() { "at most " } else { "" },
+                if gaps.is_at_most() { "up to " } else { "" },
                 format::time_ns(gaps.together_ns)
             )
         }),

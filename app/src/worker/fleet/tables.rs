@@ -1,6 +1,7 @@
 //! Tables of a summary, as text.
 
 use dormer_core::base::{calendar, format};
+use dormer_core::findings::title_of;
 use dormer_core::fleet::words::gpu_time;
 use dormer_core::fleet::{Summary, Text as TextId};
 use dormer_core::report::fact_table::CellKind::{self, Name, Number, Text};
@@ -90,7 +91,7 @@ fn lost(of: &Summary) -> Option<FactTable> {
     let columns = [
         ("Cause", Text),
         ("Lost", Number),
-        ("Of all GPU time", Number),
+        ("% of GPU time", Number),
         ("Most in", Text),
         ("Runs", Number),
     ];
@@ -105,7 +106,7 @@ fn findings(of: &Summary) -> Option<FactTable> {
         };
         vec![
             plain(of.text(found.title)),
-            of.text(found.analysis).replace('_', " "),
+            analysis(of.text(found.analysis)),
             saving,
             count(found.n_findings),
             count(found.n_runs),
@@ -121,6 +122,22 @@ fn findings(of: &Summary) -> Option<FactTable> {
     table("What to fix first, over all runs", &columns, rows)
 }
 
+/// The title of an analysis; its key if another version wrote the summary.
+fn analysis(key: &str) -> String {
+    title_of(key).unwrap_or(key).to_owned()
+}
+
+/// `15360×4096 · 24576×4096` for the list of sizes of each argument, `((15360, 4096), (24576, 4096), ())`.
+fn shapes(dims: &str) -> String {
+    let lists = dims.split(['(', '[', ')', ']']);
+    let sizes = lists.map(|list| list.trim_matches([',', ' ']));
+    let sizes = sizes.filter(|sizes| sizes.contains(|letter: char| letter.is_ascii_digit()));
+    sizes
+        .map(|sizes| sizes.replace(", ", "×"))
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
 /// Removes the code marks.
 fn plain(words: &str) -> String {
     words.replace('`', "")
@@ -130,7 +147,7 @@ fn ops(of: &Summary) -> Option<FactTable> {
     let rows = of.ops.iter().map(|op| {
         vec![
             of.text(op.name).to_owned(),
-            text(of, op.dims),
+            shapes(of.text_of(op.dims).unwrap_or_default()),
             text(of, op.category),
             gpu_time(op.kernel_ns),
             format::percent(op.share_percent),
@@ -270,4 +287,27 @@ fn rejected(of: &Summary) -> Option<FactTable> {
         ("First file", Name),
     ];
     table("Files that were not read", &columns, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_sizes_are_shown_as_elsewhere() {
+        assert_eq!(analysis("sdpa_fwd"), "Attention, forward");
+        assert_eq!(analysis("of_later"), "of_later");
+        let cases = [
+            (
+                "((15360, 4096), (24576, 4096), (), ())",
+                "15360×4096 · 24576×4096",
+            ),
+            ("((2432,), (8192, 2432))", "2432 · 8192×2432"),
+            ("[[4096, 4096]]", "4096×4096"),
+            ("((), ())", ""),
+        ];
+        for (dims, shown) in cases {
+            assert_eq!(shapes(dims), shown);
+        }
+    }
 }

@@ -54,7 +54,7 @@ pub(super) fn at_peak(profile: &Profile, device: &DeviceMemory) -> Table {
             one.1.map_or(Value::Empty, Value::Count)
         }),
         ("bytes", "At the peak", &|one| Value::Bytes(one.2)),
-        ("share", "Of the peak", &|one| {
+        ("share", "% of peak", &|one| {
             Value::percent(share(one.2, device.peak.allocated))
         }),
     ];

@@ -309,7 +309,7 @@ fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
             Lane {
                 kind: LaneKind::Thread,
                 title: "Thread".to_owned(),
-                note: thread_name(trace, thread.track),
+                note: thread_number(trace, thread.track),
                 rows: by_depth
                     .into_iter()
                     .map(|events| Row::new(trace, events))
@@ -333,6 +333,13 @@ fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
 fn thread_name(trace: &Trace, track: TrackId) -> String {
     let name = |track: &Track| trace.strings.get(track.thread_name.unwrap_or(track.tid));
     trace.tracks.get(track).map_or("", name).to_owned()
+}
+
+/// The thread's name without the word "thread" at its start, which PyTorch writes.
+fn thread_number(trace: &Trace, track: TrackId) -> String {
+    let name = thread_name(trace, track);
+    let number = name.strip_prefix("thread ").map(str::to_owned);
+    number.unwrap_or(name)
 }
 
 /// The stream's number; streams without one come last.

@@ -134,14 +134,19 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
     }
     // The analysis of its kind knows what is typical.
     let by_kind = report.analyses.assessment(at);
-    let assessment = by_kind.unwrap_or_else(|| Assessment::of(percent, &options.thresholds));
+    let alone = Assessment::of(percent, &options.thresholds);
+    let assessment = by_kind.unwrap_or(alone);
+    let among = match assessment == alone {
+        true => "",
+        false => " for its kind",
+    };
     let bound = match roofline.bound {
-        Bound::Compute => "arithmetic",
+        Bound::Compute => "compute",
         Bound::Memory => "memory",
     };
     Ok(Position {
         verdict: format!(
-            "{share} of its roofline, bound by {bound}: {}.",
+            "{share} of its roofline, bound by {bound}: {}{among}.",
             assessment.label()
         ),
         is_known: true,

@@ -204,7 +204,7 @@ fn the_roof_and_what_reaching_it_is_worth() {
     assert!(details.on_roofline);
     assert_eq!(
         plain(&details.verdict),
-        "10.1 % of its roofline, bound by arithmetic: needs investigation."
+        "10.1 % of its roofline, bound by compute: needs investigation."
     );
     // At 75 % both calls together take 60 · 10.11 / 75 = 8.088 µs of a run of 100 µs.
     assert_eq!(

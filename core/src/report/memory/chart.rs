@@ -13,8 +13,8 @@ use crate::profile::memory_steps::StepMemory;
 const WIDTHS: i64 = 1000;
 /// Maximum number of steps marked.
 const MOST_STEPS: usize = 60;
-/// Number of ticks on the axis.
-const TICKS: i64 = 5;
+/// Maximum number of ticks on the axis.
+const MOST_TICKS: i64 = 8;
 
 /// Memory in use and reserved over time, as a step curve.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -53,6 +53,18 @@ pub struct ChartSpan {
     pub from: f64,
     /// Its end, from 0 to 1000.
     pub to: f64,
+}
+
+/// Round times for the ticks of an axis: multiples of 1, 2 or 5 times a power of ten.
+fn round_times(start_ns: i64, length_ns: i64) -> impl Iterator<Item = i64> {
+    let least = (length_ns / MOST_TICKS).max(1);
+    let power = 10_i64.pow(least.ilog10());
+    let steps = [1, 2, 5].map(|n| power.saturating_mul(n)).into_iter();
+    let step = steps.clone().find(|step| *step >= least);
+    let step = step.unwrap_or(power.saturating_mul(10));
+    let first = start_ns.div_euclid(step) + i64::from(start_ns.rem_euclid(step) > 0);
+    let last = start_ns.saturating_add(length_ns).div_euclid(step);
+    (first..=last).map(move |n| n.saturating_mul(step))
 }
 
 /// The time range of the axis: the whole recording, or the window.
@@ -109,8 +121,9 @@ impl MemoryChart {
         points.push(point(WIDTHS as f64, last.allocated, last.reserved));
         let begin_ns = begin_ns(&profile.trace);
         let time = |ns: i64| format::time_ns(ns.saturating_sub(begin_ns));
-        let ticks = (0..=TICKS).map(|tick| {
-            let ns = axis.start_ns.saturating_add(axis.length() / TICKS * tick);
+        let ticks = round_times(axis.start_ns.saturating_sub(begin_ns), axis.length());
+        let ticks = ticks.map(|ns| {
+            let ns = ns.saturating_add(begin_ns);
             (at(ns), time(ns))
         });
         let marks = steps.iter().take(MOST_STEPS).map(|step| ChartSpan {

@@ -78,7 +78,7 @@ fn at_peak(
         heading,
         ("Blocks", Number),
         ("At the peak", Number),
-        ("Of the peak", Number),
+        ("% of peak", Number),
     ];
     FactTable::new(title, &columns, rows.collect())
 }

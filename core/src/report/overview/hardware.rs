@@ -160,7 +160,7 @@ fn figures(gpu: &GpuSpec, basis: Basis) -> Vec<HardwareFigure> {
     let vector = gpu.vector_rate(Precision::Fp32, basis);
     add_rate("FP32 vector".to_owned(), vector);
     if let Some(ridge) = gpu.ridge_flops_per_byte(basis) {
-        let value = format!("{} FLOP/B", format::number(ridge));
+        let value = format!("{} FLOP/byte", format::number(ridge));
         add("Ridge, BF16".to_owned(), value, None);
     }
     if let Some(memory_gb) = gpu.memory_gb {
@@ -293,7 +293,7 @@ mod tests {
                 ("FP16 matrix", "654 TFLOPS", Some(Basis::Achievable)),
                 ("FP8 matrix", "1\u{202F}273 TFLOPS", Some(Basis::Achievable)),
                 ("FP32 vector", "163 TFLOPS", Some(Basis::Peak)),
-                ("Ridge, BF16", "134 FLOP/B", None),
+                ("Ridge, BF16", "134 FLOP/byte", None),
                 ("Memory", "192 GB", None),
             ]
         );

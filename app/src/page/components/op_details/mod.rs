@@ -125,7 +125,7 @@ pub fn details_panel() -> impl IntoView {
     view! {
         <Show when=move || known.with(Option::is_some)>
             <aside id=PANEL class="op-details-panel" tabindex="-1" aria-label="Details" data-testid="op-details" on:keydown=on_key>
-                <button type="button" id="close-op-details" class="ghost square" aria-label="Close details" title="Close (Esc)" on:click=move |_| close(state)>
+                <button type="button" id="close-op-details" class="ghost square close" aria-label="Close details" title="Close (Esc)" on:click=move |_| close(state)>
                     "\u{d7}"
                 </button>
                 {body}

@@ -196,7 +196,7 @@ impl Drawing {
     }
 }
 
-/// The axes: FLOP/byte and TFLOP/s of the roofline, TB/s of the panel below it.
+/// The axes: FLOP/byte and TFLOPS of the roofline, TB/s of the panel below it.
 struct Scales {
     across: LogScale,
     up: LogScale,
@@ -261,14 +261,14 @@ impl Drawing {
         let (floor, right) = (self.floor, self.width - RIGHT);
         for (x, text) in across.ticks(TICK_DISTANCE) {
             self.lines.push([x, TOP, x, floor]);
-            self.text(x, floor + LINE, "tick middle", text);
+            self.text(x, floor + LINE + 3.0, "tick middle", text);
         }
         for (y, text) in up.ticks(TICK_DISTANCE / 2.0) {
             self.lines.push([LEFT, y, right, y]);
             self.text(LEFT - 8.0, y + 4.0, "tick end", text);
         }
         self.text(right, floor + 2.0 * LINE + 2.0, "axis end", "FLOP/byte");
-        self.text(4.0, LINE - 3.0, "axis", "TFLOP/s");
+        self.text(4.0, LINE - 3.0, "axis", "TFLOPS");
     }
 
     /// The panel of operations that only have a bandwidth.
@@ -276,7 +276,7 @@ impl Drawing {
         let (top, floor) = (self.height - BAND + 14.0, self.height - BOTTOM);
         for (x, text) in band.ticks(TICK_DISTANCE) {
             self.lines.push([x, top, x, floor]);
-            self.text(x, floor + LINE, "tick middle", text);
+            self.text(x, floor + LINE + 3.0, "tick middle", text);
         }
         let right = self.width - RIGHT;
         self.text(
@@ -312,8 +312,9 @@ impl Drawing {
         self.roofline
             .push(format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"));
         let angle = (y2 - y1).atan2(x2 - x1).to_degrees();
-        // The label of the slope is at its lower end, where there is space.
-        let (x, y) = (x1 + (x2 - x1) * 0.06, y1 + (y2 - y1) * 0.06);
+        // The label of the slope is between the operations of memory and those of computation, most of which are at its
+        // ends.
+        let (x, y) = (x1 + (x2 - x1) * 0.36, y1 + (y2 - y1) * 0.36);
         let text = self.name(memory.short(), memory.label());
         self.texts.push(Text {
             x,

@@ -122,10 +122,19 @@ fn both() -> impl IntoView {
         let Some(facts) = facts.get() else {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
         };
-        let sentences = each(
-            facts.sentences.iter(),
-            |sentence| view! { <p>{prose(sentence.clone())}</p> },
-        );
+        let sentences = facts.sentences.into_iter();
+        let mut sentences = sentences.map(|sentence| view! { <p>{prose(sentence)}</p> });
+        let first = sentences.next();
+        let notes = sentences.collect_view();
+        let notes = (!notes.is_empty()).then(|| {
+            let summary = format::counted(notes.len() as u64, "note");
+            view! {
+                <details class="more">
+                    <summary>{format!("{summary} on how far the traces can be compared")}</summary>
+                    {notes}
+                </details>
+            }
+        });
         let sides = facts.sides.into_iter().map(side_bar).collect_view();
         let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
         let (has_gpu, no_gpu) = state
@@ -142,7 +151,7 @@ fn both() -> impl IntoView {
                 <section class="lead">
                     <h1 data-testid="compare-headline">{with_units(&facts.headline)}</h1>
                     {limits(facts.limits)}
-                    <div class="sentences">{sentences}</div>
+                    <div class="sentences">{first} {notes}</div>
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
@@ -220,27 +229,19 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
             .position(|(sheet, ..)| *sheet == place.focus.table);
         wanted.unwrap_or(first)
     });
-    let buttons = each(known, |(at, count)| {
+    let choose = Callback::new(move |sheet| {
+        state.look_at(|focus| {
+            focus.table = sheet;
+            focus.find = String::new();
+            focus.row = None;
+            focus.sort = None;
+            focus.only = Vec::new();
+        });
+    });
+    let pressed = Signal::derive(move || TABLES[shown.get()].0.to_owned());
+    let options = each(known, |(at, count)| {
         let (sheet, title, ..) = TABLES[at];
-        let choose = move |_| {
-            state.look_at(|focus| {
-                focus.table = sheet.to_owned();
-                focus.find = String::new();
-                focus.row = None;
-                focus.sort = None;
-                focus.only = Vec::new();
-            });
-        };
-        view! {
-            <button
-                type="button"
-                data-table=sheet
-                aria-pressed=move || (shown.get() == at).to_string()
-                on:click=choose
-            >
-                {title} " " <small>{count}</small>
-            </button>
-        }
+        (sheet.to_owned(), title.to_owned(), count)
     });
     let verdicts = StoredValue::new(verdicts);
     let table = move || {
@@ -262,7 +263,7 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
     };
     view! {
         <section class="tables" data-testid="compare-tables">
-            <div class="tabs" role="group" aria-label="Tables">{buttons}</div>
+            {one_of("tabs", "table", "Tables", options, pressed, choose)}
             {table}
         </section>
     }

@@ -58,13 +58,13 @@ impl Drawing {
         let every = (64.0 * (n_powers - 1) as f64 / (right - LEFT)).ceil() as usize;
         for size in across.powers().step_by(every.max(1)) {
             let text = format::bytes(size as u64);
-            ticks.push((across.px(size), floor + 15.0, "tick middle", text));
+            ticks.push((across.px(size), floor + 18.0, "tick middle", text));
         }
         for (y, text) in up.ticks(22.0) {
             grid.push_str(&format!("M{LEFT} {y:.1}L{right:.1} {y:.1}"));
             ticks.push((LEFT - 8.0, y + 4.0, "tick end", text));
         }
-        ticks.push((right, floor + 32.0, "axis end", "Message size".to_owned()));
+        ticks.push((right, floor + 34.0, "axis end", "Message size".to_owned()));
         ticks.push((4.0, 12.0, "axis", "Bus bandwidth, GB/s".to_owned()));
         // Labels are at both ends, because the lines may be close together.
         let name = |is: &str, gbps| format!("{is}, {}", format::bandwidth_gbps(gbps));

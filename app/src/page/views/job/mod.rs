@@ -218,21 +218,28 @@ fn open(job: Arc<OpenJob>) -> AnyView {
 fn windows(job: &OpenJob) -> Option<AnyView> {
     let engine = expect_context::<Engine>();
     let opened = &job.opened;
-    let window = |(at, name): (u32, &String)| {
-        let is_shown = at == opened.window;
-        view! {
-            <button
-                type="button"
-                aria-pressed=is_shown.to_string()
-                on:click=move |_| if !is_shown { engine.choose_job_window(at) }
-            >
-                {format::capitalized(name)}
-            </button>
+    let shown = opened.window.to_string();
+    let options = each((0..).zip(&opened.windows), |(at, name): (u32, &String)| {
+        choosable(&at.to_string(), &format::capitalized(name))
+    });
+    let is_shown = shown.clone();
+    let choose = Callback::new(move |at: String| {
+        if at != is_shown
+            && let Ok(at) = at.parse()
+        {
+            engine.choose_job_window(at);
         }
-    };
-    (opened.windows.len() > 1).then(|| {
-        let windows = each((0..).zip(&opened.windows), window);
-        view! { <div class="tabs" role="group" aria-label="Window of the profiler" data-testid="job-windows">{windows}</div> }.into_any()
+    });
+    (options.len() > 1).then(|| {
+        let label = "Window of the profiler";
+        one_of(
+            "tabs",
+            "window",
+            label,
+            options,
+            Signal::stored(shown),
+            choose,
+        )
     })
 }
 
@@ -243,38 +250,23 @@ fn map(job: Arc<OpenJob>) -> Option<AnyView> {
     if overview.measures.is_empty() || overview.steps.is_empty() || overview.ranks.is_empty() {
         return None;
     }
-    let keys: Vec<String> = overview
-        .measures
-        .iter()
-        .map(|measure| measure.key.clone())
-        .collect();
+    let keys = StoredValue::new(each(&overview.measures, |measure| measure.key.clone()));
     let wanted = state.of_place(|place| place.focus.table.clone());
     let shown = Memo::new(move |_| {
-        wanted.with(|wanted| keys.iter().position(|key| key == wanted).unwrap_or(0))
+        let is_wanted = |key: &String| wanted.with(|wanted| key == wanted);
+        keys.with_value(|keys| keys.iter().position(is_wanted).unwrap_or(0))
     });
-    let docs: Vec<String> = overview
-        .measures
-        .iter()
-        .map(|measure| measure.doc.clone())
-        .collect();
-    let choices = each(overview.measures.iter().enumerate(), |(at, measure)| {
-        let key = measure.key.clone();
-        view! {
-            <button
-                type="button"
-                data-measure=measure.key.clone()
-                aria-pressed=move || (shown.get() == at).to_string()
-                on:click=move |_| state.look_at(|focus| focus.table.clone_from(&key))
-            >
-                {measure.label.clone()}
-            </button>
-        }
+    let docs = each(&overview.measures, |measure| measure.doc.clone());
+    let options = each(&overview.measures, |measure| {
+        choosable(&measure.key, &measure.label)
     });
+    let pressed = move || keys.with_value(|keys| keys[shown.get()].clone());
+    let choose = Callback::new(move |key| state.look_at(|focus| focus.table = key));
     Some(
         view! {
             <section class="card" data-testid="job-heatmap">
                 <h2>"Ranks by step" {read_of(&job)}</h2>
-                <div class="tabs" role="group" aria-label="Measure">{choices}</div>
+                {one_of("tabs", "measure", "Measure", options, Signal::derive(pressed), choose)}
                 <p class="fine">{move || docs.get(shown.get()).cloned()}</p>
                 {heatmap(job, shown)}
             </section>

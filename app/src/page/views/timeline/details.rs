@@ -88,9 +88,9 @@ fn keep(model: Model) -> impl IntoView {
         }
     };
     view! {
-        <Show when=move || !is_kept() fallback=|| view! { <span class="soft">"Kept in the link"</span> }>
+        <Show when=move || !is_kept() fallback=|| view! { <span class="soft">"Saved in the link"</span> }>
             <input id="range-note" class="note" placeholder="Note" aria-label="Note of the range" maxlength="120" on:keydown=pressed/>
-            <button type="button" class="small" id="keep-range" on:click=move |_| keep()>"Keep range"</button>
+            <button type="button" class="small" id="keep-range" on:click=move |_| keep()>"Save range"</button>
         </Show>
     }
 }

@@ -101,9 +101,9 @@ fn tools(model: Model) -> impl IntoView {
                 </button>
             </div>
             <Show when=move || model.outline.with(|outline| outline.gpu.is_some())>
-                <button type="button" id="show-gpu" title="All GPU activity (G)" on:click=move |_| model.show_gpu()>"GPU"</button>
+                <button type="button" id="show-gpu" title="All GPU activity (G)" on:click=move |_| model.show_gpu()>"Fit GPU"</button>
             </Show>
-            <button type="button" id="show-all" title="The whole trace (Home)" on:click=move |_| model.show_all()>"All"</button>
+            <button type="button" id="show-all" title="The whole trace (Home)" on:click=move |_| model.show_all()>"Fit all"</button>
         </div>
     }
 }

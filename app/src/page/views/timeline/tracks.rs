@@ -300,7 +300,7 @@ pub(super) fn kept_ranges(model: Model) -> impl IntoView {
         (!kept.is_empty()).then(|| {
             let copy = copy_made(link, "Copy link", move || state.link_was_copied());
             view! {
-                <ul class="kept" aria-label="Kept ranges" data-testid="kept-ranges">
+                <ul class="kept" aria-label="Saved ranges" data-testid="kept-ranges">
                     {each(kept, one)} <li id="copy-link">{copy}</li>
                 </ul>
             }

@@ -46,28 +46,30 @@ const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
 
 /// The tree's layout, and how it is drawn.
 fn modes(tree: TreeState) -> AnyView {
-    let button = |(mode, slug, title): (TreeMode, &'static str, &'static str)| {
-        let choose = move |_| tree.show_as(|focus| focus.table = slug.to_owned());
-        let is_shown = move || {
-            tree.settings
-                .with(|settings| settings.mode == mode)
-                .to_string()
-        };
-        view! { <button type="button" class="small" data-mode=slug aria-pressed=is_shown on:click=choose>{title}</button> }
+    let tabs = |name, label, options: Vec<Choosable>, shown: Signal<String>, choose| {
+        one_of("tabs tree-modes", name, label, options, shown, choose)
     };
-    let drawing = |(of, slug, title): (Drawing, &'static str, &'static str)| {
-        let choose = move |_| tree.draw_as(of);
-        let is_shown = move || (tree.drawing.get() == of).to_string();
-        view! { <button type="button" class="small" data-drawing=slug aria-pressed=is_shown on:click=choose>{title}</button> }
+    let mode = move || {
+        tree.settings
+            .with(|settings| settings.mode.slug().to_owned())
     };
+    let drawing = move || tree.drawing.get().slug().to_owned();
     view! {
         <div class="tree-choices">
-            <div class="tabs tree-modes" role="group" aria-label="Tree layout">
-                {TreeMode::ALL.map(button).into_iter().collect_view()}
-            </div>
-            <div class="tabs tree-modes" role="group" aria-label="Display">
-                {Drawing::ALL.map(drawing).into_iter().collect_view()}
-            </div>
+            {tabs(
+                "mode",
+                "Tree layout",
+                TreeMode::ALL.map(|(_, slug, title)| choosable(slug, title)).into(),
+                Signal::derive(mode),
+                Callback::new(move |slug| tree.show_as(|focus| focus.table = slug)),
+            )}
+            {tabs(
+                "drawing",
+                "Display",
+                Drawing::ALL.map(|(_, slug, title)| choosable(slug, title)).into(),
+                Signal::derive(drawing),
+                Callback::new(move |slug: String| tree.draw_as(Drawing::of(&slug))),
+            )}
         </div>
     }
     .into_any()

@@ -53,13 +53,13 @@ impl Drawing {
         (Drawing::FlameByCpu, "flame-cpu", "Flame graph by CPU time"),
     ];
 
-    fn slug(self) -> &'static str {
+    pub(super) fn slug(self) -> &'static str {
         let known = Drawing::ALL.iter().find(|(drawing, ..)| *drawing == self);
         known.map(|(_, slug, _)| *slug).unwrap_or_default()
     }
 
     /// The variant for a name in the URL.
-    fn of(slug: &str) -> Drawing {
+    pub(super) fn of(slug: &str) -> Drawing {
         let named = Drawing::ALL.iter().find(|(_, known, _)| *known == slug);
         named.map(|(drawing, ..)| *drawing).unwrap_or_default()
     }

@@ -109,7 +109,7 @@ fn roofline(source: &Input) -> Option<Picture> {
         svg.text(left - 8.0, y.px(value) + 4.0, "end", &format::number(value));
     }
     svg.text(WIDTH - 10.0, HEIGHT - 4.0, "end", "FLOP/byte");
-    svg.text(0.0, 12.0, "start", "TFLOP/s");
+    svg.text(0.0, 12.0, "start", "TFLOPS");
     // The memory slope up to the highest ceiling.
     let start = x.ends().0.max(y.ends().0 / chart.memory.tb_per_s());
     let slope = |x: f64| y.px(x * chart.memory.tb_per_s());
