@@ -13,8 +13,7 @@ fn the_tree_is_shown_in_every_way_and_the_link_keeps_it() {
         page.go("#/tree").await;
         for mode in ["top-down", "bottom-up", "modules", "backward"] {
             page.click(&format!("#mode-{mode}")).await;
-            page.find(&format!("#mode-{mode}[aria-pressed=true]"))
-                .await;
+            page.find(&format!("#mode-{mode}[aria-pressed=true]")).await;
             page.find("[id^=node-][aria-level='1'][aria-posinset='1']")
                 .await;
             // The address follows a moment later.
@@ -34,8 +33,7 @@ fn a_trace_without_modules_or_a_backward_pass_says_so() {
         page.open("plain.json", &trace).await;
         for mode in ["modules", "backward"] {
             page.go(&format!("#/tree?table={mode}")).await;
-            page.find(&format!("#mode-{mode}[aria-pressed=true]"))
-                .await;
+            page.find(&format!("#mode-{mode}[aria-pressed=true]")).await;
             page.text_when(".scroller .none", |said| said.starts_with("This trace "))
                 .await;
         }

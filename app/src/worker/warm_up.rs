@@ -55,7 +55,7 @@ fn sample_in_pieces() -> Option<Imported> {
     };
     let mut cutter = Cutter::new(PIECE);
     for text in sample::TRACE.as_bytes().chunks(PIECE) {
-        cutter.text().extend_from_slice(text);
+        cutter.text().push(text);
         if let Some(piece) = cutter.next(Vec::new()) {
             take(piece)?;
         }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use dormer_core::import::{Inflater, Member};
+use dormer_core::import::{Inflater, Member, TextBuffer};
 use dormer_core::job::Job;
 use dormer_core::output::perfetto::{BLOCK, MANIFEST, header, manifest, member, padding};
 
@@ -175,9 +175,9 @@ impl Text {
 }
 
 fn inflate(inflater: &mut Inflater, bytes: &[u8], packed: &mut Packed) -> io::Result<()> {
-    let mut text = Vec::new();
-    inflater.push(bytes, &mut text);
-    packed.push(&text)
+    let mut inflated = TextBuffer::default();
+    inflater.push(bytes, &mut inflated);
+    packed.push(inflated.text())
 }
 
 /// The archive being written.

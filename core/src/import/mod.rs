@@ -28,6 +28,7 @@ mod payload;
 mod perfetto;
 mod rocprof;
 mod stages;
+mod text_buffer;
 mod unordered;
 mod unsupported;
 pub mod warning;
@@ -44,6 +45,7 @@ pub use file_names::{
 };
 pub use part::Part;
 pub use stages::{Cutter, Inflated, Inflater, Piece};
+pub use text_buffer::TextBuffer;
 
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Trace;

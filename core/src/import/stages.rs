@@ -14,6 +14,7 @@ use super::container::{Container, Gunzip};
 use super::error::ImportError;
 use super::part::Part;
 use super::payload::Payload;
+use super::text_buffer::TextBuffer;
 use super::warning::Warnings;
 use super::{Imported, Importer};
 
@@ -39,10 +40,10 @@ impl Inflater {
     }
 
     /// Inflates a chunk and appends its text.
-    pub fn push(&mut self, bytes: &[u8], text: &mut Vec<u8>) {
+    pub fn push(&mut self, bytes: &[u8], text: &mut TextBuffer) {
         match &mut self.gunzip {
             Some(gunzip) => gunzip.push_to(bytes, text),
-            None => text.extend_from_slice(bytes),
+            None => text.push(bytes),
         }
     }
 
@@ -58,7 +59,7 @@ impl Inflater {
 #[derive(Debug)]
 pub struct Cutter {
     piece_bytes: usize,
-    text: Vec<u8>,
+    text: TextBuffer,
     offset: u64,
     is_at_event: bool,
 }
@@ -79,50 +80,46 @@ impl Cutter {
     pub fn new(piece_bytes: usize) -> Cutter {
         Cutter {
             piece_bytes,
-            text: Vec::new(),
+            text: TextBuffer::default(),
             offset: 0,
             is_at_event: false,
         }
     }
 
     /// What was not cut off yet: text is appended to it.
-    pub fn text(&mut self) -> &mut Vec<u8> {
+    pub fn text(&mut self) -> &mut TextBuffer {
         &mut self.text
     }
 
-    /// A piece, once there is enough text for one. `rest` is memory to reuse for the remainder; its content is ignored.
-    pub fn next(&mut self, rest: Vec<u8>) -> Option<Piece> {
-        if self.text.len() < self.piece_bytes {
+    /// A piece, once there is enough text for one. `memory` is reused for what follows; its content is ignored.
+    pub fn next(&mut self, memory: Vec<u8>) -> Option<Piece> {
+        let text = self.text.text();
+        if text.len() < self.piece_bytes {
             return None;
         }
-        let cut = last_event_start(&self.text).filter(|at| *at > 0);
-        Some(self.cut(cut.unwrap_or(self.text.len()), cut.is_some(), rest))
+        let cut = last_event_start(text).filter(|at| *at > 0);
+        let at = cut.unwrap_or(text.len());
+        let mut rest = TextBuffer::of(memory);
+        rest.push(text.get(at..).unwrap_or_default());
+        let mut text = std::mem::replace(&mut self.text, rest).into_text();
+        text.truncate(at);
+        let piece = Piece {
+            offset: self.offset,
+            is_of_events: self.is_at_event && cut.is_some(),
+            text,
+        };
+        self.offset += at as u64;
+        self.is_at_event = cut.is_some();
+        Some(piece)
     }
 
     /// The last piece.
     pub fn finish(self) -> Piece {
         Piece {
-            text: self.text,
+            text: self.text.into_text(),
             offset: self.offset,
             is_of_events: false,
         }
-    }
-
-    fn cut(&mut self, at: usize, is_at_event: bool, mut rest: Vec<u8>) -> Piece {
-        rest.clear();
-        // As large as the last piece, so that it need not grow.
-        rest.reserve(self.text.capacity());
-        rest.extend_from_slice(self.text.get(at..).unwrap_or(&[]));
-        let mut text = std::mem::replace(&mut self.text, rest);
-        text.truncate(at);
-        let piece = Piece {
-            offset: self.offset,
-            is_of_events: self.is_at_event && is_at_event,
-            text,
-        };
-        self.offset += at as u64;
-        self.is_at_event = is_at_event;
-        piece
     }
 }
 

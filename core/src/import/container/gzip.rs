@@ -3,6 +3,7 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::import::error::ImportError;
+use crate::import::text_buffer::TextBuffer;
 use crate::import::warning::{WarningKind, Warnings};
 
 /// As large as any window.
@@ -33,7 +34,7 @@ pub(crate) struct Gunzip {
     /// After damage or foreign bytes, nothing more is read.
     is_over: bool,
     /// Memory for text that is passed on.
-    text: Vec<u8>,
+    text: TextBuffer,
     pub(crate) warnings: Warnings,
 }
 
@@ -46,7 +47,7 @@ impl Default for Gunzip {
             n_skipped: 0,
             n_text: 0,
             is_over: false,
-            text: Vec::new(),
+            text: TextBuffer::default(),
             warnings: Warnings::default(),
         }
     }
@@ -64,8 +65,8 @@ impl Gunzip {
         let mut has_more = true;
         while has_more && handed_on.is_ok() {
             has_more = self.inflate(&mut input, &mut text);
-            if !text.is_empty() {
-                handed_on = sink(&text);
+            if !text.text().is_empty() {
+                handed_on = sink(text.text());
                 text.clear();
             }
         }
@@ -74,7 +75,7 @@ impl Gunzip {
     }
 
     /// Reads a chunk and appends its text.
-    pub(crate) fn push_to(&mut self, mut input: &[u8], text: &mut Vec<u8>) {
+    pub(crate) fn push_to(&mut self, mut input: &[u8], text: &mut TextBuffer) {
         while self.inflate(&mut input, text) {}
     }
 
@@ -87,20 +88,23 @@ impl Gunzip {
     }
 
     /// Appends as much text as there is room for; returns whether there may be more.
-    fn inflate(&mut self, input: &mut &[u8], text: &mut Vec<u8>) -> bool {
+    fn inflate(&mut self, input: &mut &[u8], text: &mut TextBuffer) -> bool {
         self.skip_between_members(input);
         if self.is_over {
             return false;
         }
-        text.reserve(ROOM);
-        let (n_text, n_in) = (text.len(), self.member.total_in());
-        let inflated = (self.member).decompress_vec(input, text, FlushDecompress::None);
-        let n_in = (self.member.total_in() - n_in) as usize;
-        *input = input.get(n_in..).unwrap_or_default();
+        let room = text.room(ROOM);
+        let n_room = room.len() as u64;
+        let (n_in, n_out) = (self.member.total_in(), self.member.total_out());
+        let inflated = (self.member).decompress(input, room, FlushDecompress::None);
+        let n_in = self.member.total_in() - n_in;
+        let n_out = self.member.total_out() - n_out;
+        *input = input.get(n_in as usize..).unwrap_or_default();
+        text.filled(n_out as usize);
         self.is_started |= n_in > 0;
-        self.n_text += (text.len() - n_text) as u64;
+        self.n_text += n_out;
         // The decoder holds back what there was no room for.
-        let has_more = !input.is_empty() || text.len() == text.capacity();
+        let has_more = !input.is_empty() || n_out == n_room;
         match inflated {
             Ok(Status::StreamEnd) => self.end_member(0),
             Ok(Status::Ok | Status::BufError) => {}
