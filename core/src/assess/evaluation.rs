@@ -46,6 +46,11 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// How close it gets to the roofline, unless it is an anomaly.
+    pub(crate) fn plausible(&self) -> Option<Achieved> {
+        self.achieved.filter(|_| !self.is_anomaly)
+    }
+
     fn new(profile: &Profile, operation: &Operation, options: &ReportOptions) -> Evaluation {
         let built_in = || operation.known().map(|known| known.work);
         let own = options.perf_models.as_ref().and_then(|models| {

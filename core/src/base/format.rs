@@ -279,11 +279,15 @@ pub fn nearest_word(letters: &[char], at: usize, reach: usize) -> usize {
     near.into_iter().find(is_start).unwrap_or(at)
 }
 
+/// Whether a text is a number without sign, point or separators.
+pub(crate) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// A name without its instance number: "Linear" for "Linear_12".
 pub fn without_number(name: &str) -> &str {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match name.rsplit_once('_') {
-        Some((name, number)) if is_number(number) => name,
+        Some((name, number)) if is_digits(number) => name,
         _ => name,
     }
 }

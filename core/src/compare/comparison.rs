@@ -18,6 +18,7 @@ use super::work_amount::{Amount, AmountBy};
 use crate::assess::Thresholds;
 use crate::hardware::Basis;
 use crate::names::Family;
+use crate::profile::timeline::GpuTimeline;
 use crate::report::ModuleTime;
 
 /// If matched operations have less than this share of the kernel time, the comparison leaves more open than it
@@ -70,10 +71,14 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The GPU time of both traces.
+    pub(crate) fn timelines(&self) -> Pair<Option<GpuTimeline>> {
+        self.sides.as_ref().map(|side| side.timeline)
+    }
+
     /// Whether GPU times can be compared: both traces have GPU activity.
     pub fn has_gpu_times(&self) -> bool {
-        let timelines = self.sides.as_ref().map(|side| side.timeline);
-        timelines.both().is_some()
+        self.timelines().both().is_some()
     }
 
     /// Whether the traces are equal: no part of the time, no operation and no kernel differs.

@@ -33,6 +33,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Percent of the roofline, unless it is an anomaly.
+    pub(crate) fn plausible_percent(&self) -> Option<f64> {
+        self.efficiency_percent.filter(|_| !self.is_anomaly)
+    }
+
     /// What limits it and how far it is from that limit: the group of operations without a named cause.
     pub(crate) fn gap_bucket(&self) -> String {
         format!("{:?} {}", self.bound, self.gap_step())

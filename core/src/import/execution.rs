@@ -87,7 +87,7 @@ impl ExecutionTrace {
     /// Adds the shapes to those operators of a trace of the same run that have none.
     pub fn add_to(&self, imported: &mut Imported) -> Added {
         let trace = &imported.trace;
-        let joined = trace.events.of_category(|of| of == Category::CpuOp);
+        let joined = trace.events.in_category(Category::CpuOp);
         let joined = joined.filter_map(|event| {
             let number = event_args::arg(trace, event, NUMBER)?.parse::<u64>().ok()?;
             let node = self.nodes.get(&number)?;

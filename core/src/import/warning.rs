@@ -129,6 +129,11 @@ pub struct Warning {
 }
 
 impl Warning {
+    /// Whether a part of the trace is missing.
+    pub(crate) fn loses_data(&self) -> bool {
+        self.kind.severity() == Severity::DataLoss
+    }
+
     /// What it means, what was done, and what is affected, for the user.
     pub fn sentence(&self) -> Cow<'static, str> {
         let sentence = self.kind.label();

@@ -16,7 +16,6 @@ use super::matching::Matched;
 use crate::base::group::grouped;
 use crate::base::interval::Interval;
 use crate::base::sort::{Arrange, FirstMax};
-use crate::names::collective::CollectiveKind;
 use estimate::{Estimate, Sample};
 
 /// In groups up to this size all pairs are used.
@@ -92,7 +91,7 @@ impl Clocks {
         let is_known = |of: &&Matched| of.group.is_some_and(|at| groups.get(at).is_some());
         let (known, unknown): (Vec<&Matched>, Vec<&Matched>) = collectives
             .iter()
-            .filter(|of| waits_for_all(of))
+            .filter(|of| of.waits_for_all())
             .partition(is_known);
         let mut all = edges(ranks, &known, at_ns, |_| true);
         let mut own = DisjointSets::new(ranks.len());
@@ -202,11 +201,6 @@ impl Clock {
     fn ahead_ns(&self, ns: i64) -> f64 {
         self.offset_ns + self.drift * ns.saturating_sub(self.at_ns) as f64
     }
-}
-
-/// Whether no rank can end a collective before all have started it.
-fn waits_for_all(of: &Matched) -> bool {
-    of.kind.waits_for_all() || of.kind == CollectiveKind::SendReceive && of.pair.is_some()
 }
 
 /// From the first to the last collective.

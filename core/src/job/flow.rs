@@ -10,7 +10,6 @@ use super::matching::Matched;
 use super::roles::Layout;
 use crate::base::interval::Interval;
 use crate::base::sort::FirstMax;
-use crate::names::collective::CollectiveKind;
 
 /// All collectives of a job. An unmatched one is a node of its own.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,6 +41,13 @@ pub(crate) struct Node {
     /// Some rank ended it before another started it, which proves that it did not wait for that one: possible where not
     /// all ranks wait for all, or where the group is unknown.
     pub(crate) is_loose: bool,
+}
+
+impl Node {
+    /// The matched collective.
+    pub(crate) fn collective<'a>(&self, job: &'a Job) -> Option<&'a Matched> {
+        job.collectives.get(self.matched?)
+    }
 }
 
 /// What a rank did in a collective.
@@ -209,9 +215,7 @@ impl Flow {
                 .get(part.at as usize)?;
             job.step_of(part.rank, own.step?)
         };
-        let waits_for_all = matched.is_some_and(|(_, of)| {
-            of.kind.waits_for_all() || of.kind == CollectiveKind::SendReceive && of.pair.is_some()
-        });
+        let waits_for_all = matched.is_some_and(|(_, of)| of.waits_for_all());
         let has_group = matched.is_some_and(|(_, of)| of.group.is_some());
         self.nodes.push(Node {
             matched: matched.map(|(at, _)| at),

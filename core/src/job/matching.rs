@@ -40,6 +40,12 @@ pub(crate) struct Matched {
 }
 
 impl Matched {
+    /// Whether no rank can end it before all have started it.
+    pub(crate) fn waits_for_all(&self) -> bool {
+        let is_pair = self.kind == CollectiveKind::SendReceive && self.pair.is_some();
+        self.kind.waits_for_all() || is_pair
+    }
+
     /// Whether every rank that took part was read.
     pub(crate) fn is_complete(&self) -> bool {
         self.members.len() == self.expected

@@ -194,7 +194,7 @@ fn collective(job: &Job, node: &Node, parts: &[Part], waits: &[i64]) -> StripCol
         let digest = &job.ranks.get(part.rank)?.digest;
         Some((digest, digest.collectives.get(part.at as usize)?))
     });
-    let matched = node.matched.and_then(|at| job.collectives.get(at));
+    let matched = node.collective(job);
     let number = |part: &Part| job.ranks.get(part.rank).map(|rank| rank.number);
     let label = first.map_or_else(String::new, |(digest, of)| {
         let kind = matched

@@ -407,7 +407,7 @@ impl Estimator<'_> {
         let alike = self.medians(|_| true, |own| own.total_ns);
         for node in &self.flow.nodes {
             let parts = self.flow.parts_of(node);
-            let is_transfer = node.matched.and_then(|at| self.job.collectives.get(at));
+            let is_transfer = node.collective(self.job);
             let is_transfer = is_transfer.is_some_and(|of| of.pair.is_some());
             // Only among ranks of one stage: other stages do something else.
             let own = parts.iter().filter(|_| !is_transfer);

@@ -3,6 +3,7 @@
 use super::MODULE;
 use super::batch::Engine;
 use super::words::contains_any;
+use crate::base::format::is_digits;
 use crate::base::labels::labelled;
 
 /// Python files of the framework, whose own callers are more informative.
@@ -137,8 +138,7 @@ impl<'a> Frame<'a> {
     pub(crate) fn of(name: &'a str) -> Option<Frame<'a>> {
         let (place, function) = name.split_once("): ")?;
         let (path, line) = place.rsplit_once('(')?;
-        let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
-        is_line.then_some(Frame {
+        is_digits(line).then_some(Frame {
             path,
             line,
             function,

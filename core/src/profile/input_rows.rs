@@ -13,7 +13,7 @@ impl InputRows {
     /// `None` are passed over.
     pub(super) fn new(profile: &Profile, rows_of: impl Fn(&[i64]) -> Option<u64>) -> InputRows {
         let (trace, events) = (&profile.trace, &profile.trace.events);
-        let ops = events.of_category(|of| of == Category::CpuOp);
+        let ops = events.in_category(Category::CpuOp);
         let ops = ops.filter(|event| !trace.captured.has(*event));
         let rows = ops.filter_map(|event| {
             let args = trace.args.get(events.op_args(event)?)?;

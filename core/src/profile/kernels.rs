@@ -39,6 +39,11 @@ pub struct GpuWork {
 }
 
 impl GpuWork {
+    /// The operator that launched it.
+    pub(crate) fn parent_event(&self, profile: &Profile) -> Option<EventId> {
+        profile.tree.event(self.parent_op?)
+    }
+
     /// Whether the launching call is unknown, in a trace that records launches.
     pub fn is_unattributed(&self, profile: &Profile) -> bool {
         self.launched_by.is_none() && profile.has_launches()

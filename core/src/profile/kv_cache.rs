@@ -46,7 +46,7 @@ impl KvCache {
                 .find(|(of, _)| *of == name)
                 .map(|(_, at)| *at)
         };
-        let ops = trace.events.of_category(|of| of == Category::CpuOp);
+        let ops = trace.events.in_category(Category::CpuOp);
         let mut ops = ops.filter(|_| !writers.is_empty());
         let named = ops.find_map(|event| {
             let at = argument(trace.events.name(event))?;

@@ -54,8 +54,7 @@ struct NamedSteps(Arc<[Step]>);
 /// The steps of a trace, or those that a window touches, in order of time.
 pub(crate) fn named_steps(profile: &Profile) -> Arc<[Step]> {
     let steps = profile.once(|| {
-        let window = profile.window.as_ref();
-        let analyzed = window.map_or(Interval::ALL, |of| of.window.cpu_span());
+        let analyzed = profile.cpu_span();
         let steps = step_windows(profile).into_iter().map(|one| one.step);
         let steps = steps.filter(|step| step.span.overlap(analyzed).is_some());
         NamedSteps(steps.collect())

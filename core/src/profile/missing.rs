@@ -126,7 +126,7 @@ impl Profile {
     pub fn has_python_frames(&self) -> bool {
         let events = &self.trace.events;
         *self.has_python_frames.get_or_init(|| {
-            let mut frames = events.of_category(|of| of == Category::PythonFunction);
+            let mut frames = events.in_category(Category::PythonFunction);
             frames.next().is_some()
         })
     }

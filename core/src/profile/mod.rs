@@ -82,7 +82,7 @@ pub use missing::NoGpu;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use crate::base::interval::Interval;
+use crate::base::interval::{Interval, sum};
 use crate::import::warning::Warnings;
 use crate::perf::names_batch;
 use crate::profile::capture::Coverage;
@@ -170,6 +170,17 @@ impl Profile {
         self.model_info = OnceLock::new();
         self.memo = Memo::default();
         self
+    }
+
+    /// The CPU self time of all operators.
+    pub(crate) fn cpu_self_ns(&self) -> i64 {
+        sum(self.cpu_ops.iter().map(|op| op.self_ns))
+    }
+
+    /// The time that is analyzed, on the CPU.
+    pub(crate) fn cpu_span(&self) -> Interval {
+        let window = self.window.as_ref();
+        window.map_or(Interval::ALL, |of| of.window.cpu_span())
     }
 
     /// The profile of a window; see [`crate::profile::window`] for what belongs to it. A window that covers everything

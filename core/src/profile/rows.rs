@@ -224,7 +224,7 @@ impl Walk<'_> {
             if work.is_collective {
                 continue;
             }
-            let op = work.parent_op.and_then(|op| profile.tree.event(op));
+            let op = work.parent_event(profile);
             let event = op.unwrap_or(call);
             let name = profile.trace.events.name(event);
             let category = *labels.entry((name, work.name)).or_insert_with(|| {

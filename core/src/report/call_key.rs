@@ -4,7 +4,6 @@ use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, python};
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
-use crate::profile::rows::leftover_name;
 use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 
 /// TraceLens's name for a thread or process without a name.
@@ -20,12 +19,10 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 
 pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
     let strings = &profile.trace.strings;
-    let name = strings.get(key.name);
-    let name = match key.kernel {
-        Some(kernel) => leftover_name(name, strings.get(kernel)),
-        None => name.to_owned(),
-    };
-    let mut cells = vec![Cell::Text(name), Cell::Text(key.label.to_owned())];
+    let mut cells = vec![
+        Cell::Text(key.text(profile)),
+        Cell::Text(key.label.to_owned()),
+    ];
     cells.extend(
         key.place
             .map(|name| Cell::Text(name.map_or(UNKNOWN, |name| strings.get(name)).to_owned())),

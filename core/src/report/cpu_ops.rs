@@ -2,7 +2,6 @@
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{SheetInput, ms, percent};
-use crate::base::interval::sum;
 use crate::profile::cpu_ops::HostOp;
 
 #[rustfmt::skip]
@@ -16,7 +15,7 @@ pub(super) const COLUMNS: [Column; 5] = [
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
-    let all_ns = sum(profile.cpu_ops.iter().map(|op| op.self_ns));
+    let all_ns = profile.cpu_self_ns();
     let ops = profile.cpu_ops.iter();
     let row = |op: &HostOp| {
         vec![

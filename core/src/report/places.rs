@@ -50,7 +50,7 @@ pub(crate) fn of_cpu_ops(profile: &Profile, n: usize) -> Vec<Place> {
     let events = &profile.trace.events;
     let ops = profile.cpu_ops.iter().take(n);
     ops.filter_map(|op| {
-        let calls = events.of_category(|of| of == Category::CpuOp);
+        let calls = events.in_category(Category::CpuOp);
         let mut calls = calls.filter(|id| events.name(*id) == op.name);
         of_call(profile, calls.next()?, profile.trace.strings.get(op.name))
     })

@@ -20,7 +20,7 @@ pub(super) fn rows(profile: &Profile, digest: &Digest) -> Vec<Vec<Value>> {
         Coverage::new(split.exposed_comm)
     });
     let keyed = digest.collectives.iter().map(|of| {
-        let group = of.group.and_then(|group| digest.groups.get(group as usize));
+        let group = digest.group_of(of);
         let bytes = message_bytes(digest, of).map(|bytes| bytes as i64);
         let name = group.map(|group| group.name);
         ((name, digest.kind(of), of.dtype, bytes), of)

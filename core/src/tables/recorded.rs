@@ -69,7 +69,7 @@ impl Recorded {
         let (start_ns, span) = self.start_ns.zip(self.span)?;
         let mut collectives = digest.collectives.iter();
         let together = collectives.find(|of| {
-            let group = of.group.and_then(|group| digest.groups.get(group as usize));
+            let group = digest.group_of(of);
             let size = group.and_then(|group| group.size);
             size == Some(world_size) && digest.kind(of).waits_for_all()
         });

@@ -200,6 +200,11 @@ impl EventTable {
         (0..self.len() as u32).map(EventId)
     }
 
+    /// The rows of one category, in file order.
+    pub fn in_category(&self, category: Category) -> impl Iterator<Item = EventId> {
+        self.of_category(move |of| of == category)
+    }
+
     /// The rows whose category matches, in file order. Scans one byte per row.
     pub fn of_category(&self, is_of: impl Fn(Category) -> bool) -> impl Iterator<Item = EventId> {
         let places = self.category.places(is_of);

@@ -206,7 +206,7 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
 
 /// Whether communication as a whole takes longer by most of what is exposed, or overlaps less.
 fn overlap_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
-    let timelines = comparison.sides.as_ref().map(|side| side.timeline).both()?;
+    let timelines = comparison.timelines().both()?;
     let all = timelines.map(|whole| whole.comm_ns);
     let scaled_ns = comparison.amount.scaled(all.reference);
     let longer_ns = all.target.saturating_sub(scaled_ns);

@@ -113,7 +113,7 @@ impl<'a> Observed<'a> {
                 false => Band::of_length(length),
             });
         let band = band.map(|band| band.of_pass(is_backward, thresholds));
-        let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
+        let efficiency = row.plausible_percent();
         let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
         let is_below = verdict() == Some(Verdict::Below);
         let waterfall = is_below

@@ -50,7 +50,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
     let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
     let assessment = |evaluation: &Evaluation| {
-        let achieved = evaluation.achieved.filter(|_| !evaluation.is_anomaly)?;
+        let achieved = evaluation.plausible()?;
         Some(Assessment::of(
             achieved.percent_of_roofline,
             &input.options.thresholds,

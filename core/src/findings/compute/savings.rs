@@ -29,7 +29,7 @@ pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, V
 /// The time that a kernel takes beyond its roofline time: an upper bound for what merging it into a larger kernel
 /// saves.
 pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
-    let share = row.efficiency_percent.filter(|_| !row.is_anomaly)? / 100.0;
+    let share = row.plausible_percent()? / 100.0;
     let ns = (row.time_ns as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
     Some(ns).filter(|ns| *ns > 0)
 }
@@ -63,7 +63,7 @@ pub fn replay(input: &Input, row: &Row) -> Option<Replay> {
     }
     let thresholds = &input.options.thresholds;
     let share = row.percent_of_compute?;
-    let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
+    let efficiency = row.plausible_percent();
     let is_large = share > thresholds.replay_percent_of_compute;
     let is_slow = efficiency.is_some_and(|percent| percent < thresholds.replay_efficiency_percent);
     let is_recommended = is_large && is_slow;

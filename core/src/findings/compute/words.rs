@@ -7,7 +7,7 @@ use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::outcome::Row;
 use crate::profile::operations::Operation;
 use crate::profile::origin::Origin;
-use crate::trace::{Dims, ShapeId};
+use crate::trace::Dims;
 
 /// "3.41 ms (12.3 % of compute)".
 pub fn time_and_share(row_ns: i64, input: &Input) -> String {
@@ -86,11 +86,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     let mut shapes: Vec<(String, Option<&str>)> = Vec::new();
     for (at, dims) in dims.iter().enumerate() {
         let dtype = dtype(at);
-        let tensors: &[ShapeId] = match dims {
-            Dims::One(shape) => std::slice::from_ref(shape),
-            Dims::Many(shapes) => shapes,
-        };
-        for shape in tensors {
+        for shape in dims.shapes() {
             let sizes = trace.args.shape(*shape);
             if !sizes.is_empty() && (dtype.is_some() || matches!(dims, Dims::Many(_))) {
                 shapes.push((format::shape(sizes), dtype));

@@ -274,15 +274,11 @@ impl Subject for ObservedCode<'static> {
         if let Some(module) = row.place.module.as_deref().filter(|_| is_one) {
             time.push_str(&format!(", in module `{module}`"));
         }
-        let caller = row.place.caller.as_deref().filter(|_| is_one);
-        let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
-        let what = match is_one {
-            true => row.place.text(),
-            false => named(
-                observed
-                    .rows()
-                    .map(|row| format!("`{}`", row.place.function)),
-            ),
+        let functions = observed.rows();
+        let functions = functions.map(|row| format!("`{}`", row.place.function));
+        let (what, caller) = match is_one {
+            true => (row.place.text(), row.place.called_by()),
+            false => (named(functions), String::new()),
         };
         vec![
             ("part", of_idle(ns, idle.timeline.idle_ns)),

@@ -14,7 +14,7 @@ use crate::trace::{Category, EventId, StringId, TrackId};
 pub(super) fn sentence(profile: &Profile, gap: Interval, own: EventId) -> Option<String> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let (track, own_process) = (events.track(own), process(trace, own));
-    let frames = events.of_category(|of| of == Category::PythonFunction);
+    let frames = events.in_category(Category::PythonFunction);
     let others = frames.filter_map(|event| {
         let span = gap.overlap(events.span(event))?;
         let is_other = events.track(event) != track && process(trace, event) == own_process;

@@ -181,9 +181,7 @@ impl Checkpoints {
                 activity: Some(CpuActivity::Checkpointing),
             };
             let place = Place::of(profile, code);
-            let caller = place.caller.as_deref();
-            let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
-            Some((direction, format!("{}{caller}", place.text())))
+            Some((direction, format!("{}{}", place.text(), place.called_by())))
         });
         Checkpoints(places.collect())
     }

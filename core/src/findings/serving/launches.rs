@@ -281,7 +281,7 @@ pub(super) fn cold_start(source: &Source) -> Vec<Issue> {
         let on_cpu = call_ns(0).zip(call_ns(1));
         let overhead = on_cpu.map(|(from, to)| {
             let span = Interval::new(from, to.max(from));
-            let all = events.of_category(|of| of == Category::Overhead);
+            let all = events.in_category(Category::Overhead);
             sum(all.filter_map(|event| Some(events.span(event).overlap(span)?.length())))
         });
         let overhead_ns = overhead.unwrap_or(0).min(more_ns);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::event::{GpuEvent, HostEvent};
 use super::reader::Reader;
+use crate::base::format::is_digits;
 use crate::import::limits;
 use crate::import::warning::WarningKind;
 use crate::import::wire::RecordReader;
@@ -96,8 +97,7 @@ fn frame(name: &str) -> Option<String> {
     let framed = || {
         let (place, function) = name.split_once(' ')?;
         let (file, line) = place.rsplit_once(':')?;
-        let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
-        is_line.then(|| format!("{file}({line}): {function}"))
+        is_digits(line).then(|| format!("{file}({line}): {function}"))
     };
     // A built-in has no file.
     Some(framed().unwrap_or_else(|| format!("<built-in {name}>")))

@@ -152,7 +152,7 @@ fn follow(job: &Job, flow: &Flow, node: &Node) -> Option<Blamed> {
             false => before,
         };
         if at.rank != before.rank {
-            let matched = node.matched.and_then(|at| job.collectives.get(at));
+            let matched = node.collective(job);
             group = matched.and_then(|matched| matched.group);
         }
     }

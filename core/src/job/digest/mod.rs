@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::import::warning::{Severity, Warning};
+use crate::import::warning::Warning;
 use crate::names::collective::CollectiveKind;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
@@ -334,10 +334,14 @@ impl Digest {
         CollectiveKind::of_name(name)
     }
 
+    /// The group of a collective, if the trace names it.
+    pub(crate) fn group_of(&self, of: &Collective) -> Option<&GroupText> {
+        self.groups.get(of.group? as usize)
+    }
+
     /// Whether a part of the trace is missing.
     pub(crate) fn is_damaged(&self) -> bool {
-        let mut warnings = self.warnings.iter();
-        warnings.any(|warning| warning.kind.severity() == Severity::DataLoss)
+        self.warnings.iter().any(Warning::loses_data)
     }
 
     /// Size of one element of a collective; `None` for an unknown type.

@@ -24,7 +24,7 @@ pub(super) fn find(
     let Some(name) = trace.strings.find(RECORD).filter(|_| !recorded.is_empty()) else {
         return Vec::new();
     };
-    let calls = events.of_category(|of| of == Category::CpuOp);
+    let calls = events.in_category(Category::CpuOp);
     let mut calls: Vec<EventId> = calls.filter(|op| events.name(*op) == name).collect();
     calls.arrange_by_key(|call| (events.ts_ns(*call), *call));
     recorded.arrange();

@@ -28,7 +28,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Vec<W
         true => {
             let work = profile.gpu.iter();
             for (id, work) in work.filter(|(_, work)| work.class != GpuClass::Communication) {
-                let op = work.parent_op.and_then(|op| profile.tree.event(op));
+                let op = work.parent_event(profile);
                 rows.add(
                     steps.of(id),
                     Some((work.name, work.family)),

@@ -106,7 +106,7 @@ fn set_alike<'a>(
 /// The parts of each collective, by stage.
 fn within_stages(job: &Job, layout: &Layout, flow: &Flow) -> Vec<Vec<usize>> {
     let is_transfer = |node: &Node| {
-        let matched = node.matched.and_then(|at| job.collectives.get(at));
+        let matched = node.collective(job);
         matched.is_some_and(|of| of.pair.is_some())
     };
     let several = flow.nodes.iter();

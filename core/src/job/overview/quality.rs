@@ -1,7 +1,6 @@
 //! Sentences about data quality, to read before trusting the figures.
 
 use crate::base::format;
-use crate::import::warning::Severity;
 use crate::job::Job;
 use crate::job::files::Excluded;
 use crate::job::sheets::matching_notes;
@@ -27,7 +26,7 @@ pub(super) fn lines(job: &Job, excluded: &[Excluded]) -> Vec<String> {
     notes.extend(apart);
     for rank in &job.ranks {
         let lost = rank.digest.warnings.iter();
-        let lost = lost.filter(|warning| warning.kind.severity() == Severity::DataLoss);
+        let lost = lost.filter(|warning| warning.loses_data());
         notes.extend(lost.map(|warning| format!("Rank {}: {}", rank.number, warning.sentence())));
     }
     let matching = matching_notes(job);

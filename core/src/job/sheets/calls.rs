@@ -189,7 +189,7 @@ impl<'a> Calls<'a> {
                 if !of.is_in_sheets {
                     continue;
                 }
-                let named = of.group.and_then(|group| digest.groups.get(group as usize));
+                let named = digest.group_of(of);
                 let group = named.map_or(unnamed, |group| digest.text(group.name));
                 let ranks = of
                     .group

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::operators::is_collective;
 use super::placeholder::Placeholders;
-use super::words::is_number;
+use crate::base::format::is_digits;
 use crate::base::sort::Gather;
 use crate::trace::{Dims, OpArgs, ShapeId, StringId, Trace, extra_args};
 
@@ -130,7 +130,7 @@ fn argument(key: &str, value: &Value, placeholders: &mut Placeholders) -> Option
     let shown = match key {
         "Collective name" => placeholders.known_or(is_collective(text), "collective", text),
         "dtype" => placeholders.known_or(DTYPES.contains(&text), "type", text),
-        "Process Group Name" => placeholders.known_or(is_number(text), "group", text),
+        "Process Group Name" => placeholders.known_or(is_digits(text), "group", text),
         "kernel_backend" if text == "triton" => text.to_owned(),
         _ => return None,
     };

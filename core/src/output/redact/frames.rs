@@ -7,7 +7,8 @@
 //! ```
 
 use super::placeholder::Placeholders;
-use super::words::{described, is_number};
+use super::words::described;
+use crate::base::format::is_digits;
 use crate::names::MODULE;
 use crate::names::frames::Frame;
 use crate::profile::model_info::GENERIC;
@@ -50,7 +51,7 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
 /// `Linear_3`: a class and an instance number.
 fn module(instance: &str, placeholders: &mut Placeholders) -> String {
     let (class, number) = match instance.rsplit_once('_') {
-        Some((class, number)) if is_number(number) => (class, Some(number)),
+        Some((class, number)) if is_digits(number) => (class, Some(number)),
         _ => (instance, None),
     };
     let class = match GENERIC.contains(&class) {

@@ -4,7 +4,8 @@
 //! if every single identifier in it is known: by its library's namespace, or as a word of the language.
 
 use super::placeholder::Placeholders;
-use super::words::{described, in_name, is_identifier, is_number};
+use super::words::{described, in_name, is_identifier};
+use crate::base::format::is_digits;
 use crate::names::{Family, family_of_kernel, op_category};
 use crate::perf::table;
 use crate::profile::timeline::{GpuClass, is_communication_name};
@@ -222,14 +223,14 @@ fn is_known(name: &str) -> bool {
         };
         let is_kernel = is_kernel(first);
         n_known += usize::from(is_kernel || is_library);
-        let is_number = first.starts_with(|letter: char| letter.is_ascii_digit())
+        let is_digits = first.starts_with(|letter: char| letter.is_ascii_digit())
             && first
                 .trim_end_matches(|letter: char| "uUlLfF".contains(letter))
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'x');
         let is_fine = is_kernel
             || goes_on && n_known > 0
-            || is_number
+            || is_digits
             || LANGUAGE.contains(&first)
             || is_library;
         if !is_fine {
@@ -285,7 +286,7 @@ pub(super) fn compiled(name: &str, placeholders: &mut Placeholders) -> Option<St
         return Some(name.to_owned());
     }
     let mut shown: Vec<&str> = Vec::new();
-    for word in words.into_iter().filter(|word| !is_number(word)) {
+    for word in words.into_iter().filter(|word| !is_digits(word)) {
         match is_word(word) {
             true => shown.push(word),
             false if shown.last() == Some(&"op") => {}
@@ -311,7 +312,7 @@ pub(super) fn is_word(word: &str) -> bool {
         "strided", "sub", "tensor", "tensors", "threshold", "tile", "to", "transpose", "tril", "triu", "trunc",
         "unbind", "unsafe", "unsqueeze", "view", "where", "with", "xor", "and", "zeros", "",
     ];
-    if is_number(word) || OTHERS.contains(&word) {
+    if is_digits(word) || OTHERS.contains(&word) {
         return true;
     }
     let of_aten = |op: &str| {

@@ -2,7 +2,8 @@
 
 use super::kernels;
 use super::placeholder::Placeholders;
-use super::words::{described, is_identifier, is_number};
+use super::words::{described, is_identifier};
+use crate::base::format::is_digits;
 use crate::names::known_op;
 use crate::perf::table;
 
@@ -71,7 +72,7 @@ fn is_known(name: &str) -> bool {
         return is_collective(collective);
     }
     if let Some(region) = name.strip_prefix(REGION) {
-        return region.split('/').all(is_number);
+        return region.split('/').all(is_digits);
     }
     is_node(name)
 }

@@ -2,7 +2,7 @@
 
 use super::Redactor;
 use super::placeholder::Placeholders;
-use super::words::is_number;
+use crate::base::format::is_digits;
 use crate::trace::{StringId, Track};
 
 impl Redactor<'_> {
@@ -41,8 +41,8 @@ fn shown(name: &str, kind: &'static str, placeholders: &mut Placeholders) -> Str
     ];
     let split = |letter: char| " ()-".contains(letter);
     let is_known = |word: &str| {
-        let of_autograd = word.strip_prefix("pt_autograd_").is_some_and(is_number);
-        WORDS.contains(&word) || is_number(word) || of_autograd
+        let of_autograd = word.strip_prefix("pt_autograd_").is_some_and(is_digits);
+        WORDS.contains(&word) || is_digits(word) || of_autograd
     };
     placeholders.known_or(name.split(split).all(is_known), kind, name)
 }

@@ -50,11 +50,6 @@ pub(super) fn is_identifier(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_letter)
 }
 
-/// Whether a text is a number without a sign.
-pub(super) fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

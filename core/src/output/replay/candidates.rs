@@ -56,7 +56,7 @@ fn reason(
     share: f64,
 ) -> Option<(bool, String)> {
     let thresholds = &report.options.thresholds;
-    let believed = evaluation.achieved.filter(|_| !evaluation.is_anomaly);
+    let believed = evaluation.plausible();
     let efficiency = believed.map(|achieved| achieved.percent_of_roofline);
     let is_below = |percent: f64| efficiency.is_some_and(|efficiency| efficiency < percent);
     let is_large = share > thresholds.replay_percent_of_compute;

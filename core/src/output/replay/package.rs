@@ -176,7 +176,7 @@ fn entry_json(
     call.notes.dedup();
     let compute_ns = report.timelines.compute_ns();
     let total_us = operation.kernel_ns as f64 / 1e3;
-    let believed = evaluation.achieved.filter(|_| !evaluation.is_anomaly);
+    let believed = evaluation.plausible();
     let roofline = evaluation.roofline.map(|roofline| {
         json!({
             "us": roofline.time_us,

@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
+use crate::base::format::is_digits;
 use crate::base::map::Map;
 use crate::names::words::leading_digits;
 use crate::names::{Family, family_of_kernel, family_of_op, op_category};
@@ -104,8 +105,7 @@ pub(super) fn rank_of_file(name: &str) -> Option<u64> {
 /// `None` for other operators.
 pub(super) fn without_number(op: &str) -> Option<&str> {
     let (name, digits) = op.rsplit_once('_')?;
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && op.starts_with(SHAPE_PROFILER)).then_some(name)
+    (is_digits(digits) && op.starts_with(SHAPE_PROFILER)).then_some(name)
 }
 
 /// Prefix of the operators that SGLang's profiler of kernel shapes puts around launches.

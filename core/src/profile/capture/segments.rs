@@ -214,7 +214,7 @@ fn bounds(trace: &Trace) -> (Vec<EventId>, Vec<EventId>) {
 /// Annotations around captures that contain the size: `capture_32_FULL`, `capture_graph_bs_8`.
 fn annotated_sizes(trace: &Trace) -> Vec<(Interval, u64)> {
     let events = &trace.events;
-    let annotations = events.of_category(|of| of == Category::UserAnnotation);
+    let annotations = events.in_category(Category::UserAnnotation);
     let sized = annotations.filter_map(|event| {
         let size = names::captured_size(trace.name(event))?;
         Some((events.span(event), size))

@@ -24,7 +24,7 @@ pub(super) struct Steps {
 impl Steps {
     pub(super) fn new(trace: &Trace, launches: &[EventId]) -> Steps {
         let events = &trace.events;
-        let annotations = events.of_category(|of| of == Category::UserAnnotation);
+        let annotations = events.in_category(Category::UserAnnotation);
         let annotated = annotations.filter_map(|event| {
             let tokens = tokens(trace.name(event))?;
             Some((events.span(event), events.track(event), tokens))

@@ -147,10 +147,7 @@ pub(crate) fn begin_ns(trace: &Trace) -> i64 {
 /// The named ranges of each thread. Their copies on the GPU are skipped.
 fn annotations(trace: &Trace) -> Vec<Lane> {
     let mut by_track: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();
-    for event in trace
-        .events
-        .of_category(|of| of == Category::UserAnnotation)
-    {
+    for event in trace.events.in_category(Category::UserAnnotation) {
         let track = trace.events.track(event);
         by_track.entry(track).or_default().push(event);
     }

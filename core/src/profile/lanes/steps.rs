@@ -43,7 +43,7 @@ pub fn steps(trace: &Trace) -> Vec<Step> {
 /// All ranges that the program named on the CPU, including nested ones, sorted by start.
 pub fn named_ranges(trace: &Trace) -> Vec<Step> {
     let events = &trace.events;
-    let named = events.of_category(|of| of == Category::UserAnnotation);
+    let named = events.in_category(Category::UserAnnotation);
     let ranges = named.filter_map(|event| {
         let name = trace.name(event);
         let is_of_library = OF_LIBRARIES.iter().any(|start| name.starts_with(start));

@@ -33,8 +33,7 @@ pub fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
 
 fn find(profile: &Profile) -> Vec<DriverUse> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
-    let window = profile.window.as_ref();
-    let span = window.map_or(Interval::ALL, |of| of.window.cpu_span());
+    let span = profile.cpu_span();
     let mut calls = ByName::new(DriverCall::of_name);
     let mut uses: Vec<DriverUse> = events
         .of_category(Category::is_runtime)

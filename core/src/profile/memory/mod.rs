@@ -224,7 +224,7 @@ impl Memory {
             return Memory::default();
         }
         let window = profile.window.as_ref();
-        let span = window.map_or(Interval::ALL, |of| of.window.cpu_span());
+        let span = profile.cpu_span();
         let has = |device| window.is_none_or(|of| of.window.has_memory_of(device));
         let mut devices = curve::devices(trace, span);
         devices.retain(|one| has(one.memory.device));

@@ -1,6 +1,7 @@
 //! What makes two calls of an operator the same operation: name, category, thread and arguments.
 
 use crate::profile::Profile;
+use crate::profile::rows::leftover_name;
 use crate::trace::{EventId, OpArgsId, StringId};
 
 /// Calls with equal keys form one row. Arguments with equal values have equal ids.
@@ -18,6 +19,18 @@ pub struct CallKey {
     pub args: Option<OpArgsId>,
     /// Runs during activation recomputation.
     pub is_recompute: bool,
+}
+
+impl CallKey {
+    /// The name in sheets.
+    pub(crate) fn text(&self, profile: &Profile) -> String {
+        let strings = &profile.trace.strings;
+        let name = strings.get(self.name);
+        match self.kernel {
+            Some(kernel) => leftover_name(name, strings.get(kernel)),
+            None => name.to_owned(),
+        }
+    }
 }
 
 impl CallKey {

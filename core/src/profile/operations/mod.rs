@@ -22,7 +22,7 @@ use crate::profile::Profile;
 use crate::profile::estimate::{Estimate, Source};
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
-use crate::profile::rows::{PerfRow, leftover_name};
+use crate::profile::rows::PerfRow;
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, EventId, OpArgs, StringId};
 
@@ -95,12 +95,7 @@ impl Operation {
 
     /// Its name in sheets.
     pub fn name(&self, profile: &Profile) -> String {
-        let strings = &profile.trace.strings;
-        let name = strings.get(self.key.name);
-        match self.key.kernel {
-            Some(kernel) => leftover_name(name, strings.get(kernel)),
-            None => name.to_owned(),
-        }
+        self.key.text(profile)
     }
 
     /// Its name for display: the kernel, if it is a kernel without an operator of its own.

@@ -43,7 +43,7 @@ pub(super) fn may_recur(profile: &Profile) -> bool {
     }
     let mut is_named =
         ByName::new(|name| step_number(name).is_some() || name.starts_with("Optimizer."));
-    let mut annotations = events.of_category(|of| of == Category::UserAnnotation);
+    let mut annotations = events.in_category(Category::UserAnnotation);
     !annotations.any(|event| is_named.of(trace, event))
 }
 

@@ -176,7 +176,7 @@ impl Modules {
     fn find(profile: &Profile) -> Vec<(TrackId, Interval, String)> {
         let (trace, events) = (&profile.trace, &profile.trace.events);
         let mut is_of_module = ByName::new(is_module);
-        let frames = events.of_category(|of| of == Category::PythonFunction);
+        let frames = events.in_category(Category::PythonFunction);
         let frames = frames.filter(|event| is_of_module.of(trace, *event));
         let mut calls: Vec<_> = frames
             .map(|event| (events.track(event), events.span(event), event))

@@ -41,7 +41,7 @@ pub(super) fn find(trace: &Trace) -> Option<Named> {
 
 fn by_annotations(trace: &Trace) -> Option<Named> {
     let events = &trace.events;
-    let of_host = events.of_category(|of| of == Category::UserAnnotation);
+    let of_host = events.in_category(Category::UserAnnotation);
     let all: Vec<(EventId, Batch)> = of_host
         .filter_map(|event| Some((event, batch::parse(trace.name(event))?)))
         .collect();
@@ -79,7 +79,7 @@ fn by_frames(trace: &Trace) -> Option<Named> {
         return None;
     }
     let mut engine_steps = ByName::new(engine_step);
-    let frames = (trace.events).of_category(|of| of == Category::PythonFunction);
+    let frames = (trace.events).in_category(Category::PythonFunction);
     let frames: Vec<_> = frames
         .filter_map(|event| Some((event, engine_steps.of(trace, event)?)))
         .collect();

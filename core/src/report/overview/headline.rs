@@ -5,7 +5,7 @@ use super::{FamilyTime, ServingFacts, UnfusedAttention};
 use crate::assess::Thresholds;
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::percent_of;
 use crate::findings::{Analyses, cpu_idle};
 use crate::names::Family;
 use crate::profile::Profile;
@@ -118,7 +118,7 @@ pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
             window.name()
         );
     }
-    let all_ns = sum(profile.cpu_ops.iter().map(|op| op.self_ns));
+    let all_ns = profile.cpu_self_ns();
     if all_ns == 0 {
         return match profile.has_lost_gpu_events() {
             true => "Neither GPU activity nor PyTorch operators could be read.",

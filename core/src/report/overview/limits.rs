@@ -8,7 +8,7 @@ use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::labels::labelled;
-use crate::import::warning::{Severity, WarningKind};
+use crate::import::warning::WarningKind;
 use crate::profile::Profile;
 use crate::profile::timelines::Timelines;
 use crate::profile::unattributed::Unattributed;
@@ -172,7 +172,7 @@ const CUTS: [WarningKind; 4] = [
 /// The limit that part of the file is missing.
 fn of_file(profile: &Profile) -> Option<Limit> {
     let lost = profile.imported.iter();
-    let lost = lost.filter(|warning| warning.kind.severity() == Severity::DataLoss);
+    let lost = lost.filter(|warning| warning.loses_data());
     // Warnings from repairs and links have limits of their own, or none.
     let of_bytes = lost.filter(|warning| {
         use WarningKind::*;

@@ -216,7 +216,7 @@ fn top_kernels(
 }
 
 pub(super) fn on_host(profile: &Profile) -> Times {
-    let all_ns = sum(profile.cpu_ops.iter().map(|op| op.self_ns));
+    let all_ns = profile.cpu_self_ns();
     let mut times = PerFamily::default();
     let mut operations = Vec::new();
     for op in &profile.cpu_ops {

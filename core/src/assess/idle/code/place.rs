@@ -121,6 +121,12 @@ impl Place {
         function_and_caller(profile, &mut ByName::new(Name::of), &mut None, code).0
     }
 
+    /// " (called by `collect` in `data.py:5`)"; empty without a caller.
+    pub(crate) fn called_by(&self) -> String {
+        let caller = self.caller.as_deref();
+        caller.map_or(String::new(), |caller| format!(" (called by {caller})"))
+    }
+
     /// "`resize` in `image_processing_owlv2.py:301` (scipy)".
     pub(crate) fn text(&self) -> String {
         let place = self.file.as_deref().map(|file| format!(" in `{file}`"));

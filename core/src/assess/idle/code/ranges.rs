@@ -40,7 +40,7 @@ impl Ranges {
     pub(super) fn of_annotations(trace: &Trace) -> Map<TrackId, Ranges> {
         let events = &trace.events;
         let mut ranges: Map<TrackId, Vec<(Interval, EventId)>> = Map::default();
-        for event in events.of_category(|of| of == Category::UserAnnotation) {
+        for event in events.in_category(Category::UserAnnotation) {
             if step_number(trace.name(event)).is_none() {
                 let of_thread = ranges.entry(events.track(event)).or_default();
                 of_thread.push((events.span(event), event));

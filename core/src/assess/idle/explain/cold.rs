@@ -63,7 +63,7 @@ impl<'a> FirstUses<'a> {
         let events = &self.profile.trace.events;
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels = Map::default();
-            for event in events.of_category(|of| of == Category::Kernel) {
+            for event in events.in_category(Category::Kernel) {
                 let start_ns = events.ts_ns(event);
                 let first_ns = kernels.entry(events.name(event)).or_insert(start_ns);
                 *first_ns = start_ns.min(*first_ns);

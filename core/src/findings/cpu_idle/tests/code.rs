@@ -256,6 +256,38 @@ fn checks_of_anomaly_detection_are_one_finding() {
     }
 }
 
+/// Kernels that are loaded during a gap, and a function whose first call takes ten times as long as the others: time
+/// that a warm run does not have.
+#[test]
+fn cold_starts_are_put_apart_and_save_nothing() {
+    let loading = between(|trace| trace.on_host("overhead", "Lazy Function Loading", 100..700));
+    let cold = found(&loading, "start_up");
+    assert_eq!((cold.time_ns, cold.impact), (980_000, None));
+    let named = |profile: &Profile, pattern: &str| {
+        let (_, findings) = analysed(profile);
+        findings.iter().any(|found| found.pattern == pattern)
+    };
+    assert!(!named(&loading, "host_work") && !named(&loading, "cpu_function"));
+    let first_call = |first_us: u32, kernel: &'static str| {
+        let trace = launched(Timetable::new(), 10.0, 20..30);
+        [first_us, 40, 40]
+            .into_iter()
+            .fold((trace, 40), |(trace, at), us| {
+                let trace = trace.op("my::norm", at..at + us);
+                let at = at + us;
+                let trace = trace.launched(kernel, at - 10..at - 5, at..at + 4);
+                (trace, at + 10)
+            })
+            .0
+            .profile()
+    };
+    let cold = found(&first_call(900, "norm"), "start_up");
+    is_about(&cold, 910);
+    // The kernel was used before, or the first call is like the others.
+    assert!(!named(&first_call(900, "add_kernel"), "start_up"));
+    assert!(!named(&first_call(45, "norm"), "start_up"));
+}
+
 /// Three similar gaps after kernels of different length have one cause.
 #[test]
 fn gaps_that_are_alike_have_one_cause() {

@@ -1,5 +1,6 @@
 //! How checks read a document: its parts, its prose and its numbers.
 
+use crate::base::format::is_digits;
 use crate::output::document::{Block, DocTable, Document, Span, below, plain};
 
 /// A heading and the blocks below it.
@@ -117,8 +118,7 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
 }
 
 fn is_number_with_stop(text: &str) -> bool {
-    let number = text.trim_end_matches('.').trim();
-    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    is_digits(text.trim_end_matches('.').trim())
 }
 
 /// A number as written, and the text after it: "3.41" and " ms".

@@ -30,7 +30,7 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Picture> {
 /// Both runs as bars on one scale: computation, communication, copies, idle time.
 fn splits(comparison: &Comparison) -> Option<Picture> {
     const ROW: f64 = 46.0;
-    let timelines = comparison.sides.as_ref().map(|side| side.timeline);
+    let timelines = comparison.timelines();
     let total = comparison.parts.total;
     let most_ns = total.reference.max(total.target);
     if most_ns <= 0 {

@@ -261,7 +261,7 @@ pub(super) fn unmatched(
 }
 
 pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
-    let timelines = comparison.sides.as_ref().map(|side| side.timeline);
+    let timelines = comparison.timelines();
     let host = match timelines.both() {
         Some(_) => &[],
         None => comparison.host.as_slice(),

@@ -132,7 +132,7 @@ fn matching(document: &mut Document, comparison: &Comparison) {
 }
 
 fn timing(document: &mut Document, comparison: &Comparison) {
-    let timelines = comparison.sides.as_ref().map(|side| side.timeline);
+    let timelines = comparison.timelines();
     let Some(timelines) = timelines.both() else {
         document.text("One of the traces has no GPU activity, so there is nothing to compare.");
         return;

@@ -2,7 +2,7 @@
 
 use super::{Input, percent, share};
 use crate::base::format;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::percent_of;
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text};
@@ -160,7 +160,7 @@ fn longest_on_gpu(source: &Input) -> DocTable {
 }
 
 fn longest_on_cpu(source: &Input) -> DocTable {
-    let whole = sum(source.profile.cpu_ops.iter().map(|op| op.self_ns));
+    let whole = source.profile.cpu_self_ns();
     let operations = source.report.overview.operations.iter().take(N_TOP);
     DocTable::of((1_u32..).zip(operations))
         .text(">Rank", |(rank, _)| rank.to_string())

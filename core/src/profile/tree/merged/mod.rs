@@ -28,6 +28,7 @@ pub use bottom_up::BottomUp;
 pub use classes::{ClassTree, Instances, Spread};
 
 use super::{Cost, NodeId, siblings};
+use crate::base::format::is_digits;
 use crate::base::format::without_number;
 use crate::base::row_id::row_id;
 use crate::trace::{StringId, Trace};
@@ -165,11 +166,7 @@ impl MergedTree {
 /// `ProfilerStep` for `ProfilerStep#3`.
 fn without_step(name: &str) -> &str {
     match name.rsplit_once('#') {
-        Some((name, step))
-            if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            name
-        }
+        Some((name, step)) if is_digits(step) => name,
         _ => name,
     }
 }

@@ -50,7 +50,7 @@ impl Scopes {
             names: BTreeMap::new(),
         };
         let mut first: BTreeMap<&str, StringId> = BTreeMap::new();
-        for event in events.of_category(|of| of == Category::UserAnnotation) {
+        for event in events.in_category(Category::UserAnnotation) {
             let span = events.span(event);
             let track = scopes.ranges.entry(events.track(event)).or_default();
             track.push((span, event));
