@@ -56,6 +56,8 @@ pub struct CompareFacts {
     pub headline: String,
     /// How much of it is explained by the hardware, and what is unknown.
     pub sentences: Vec<String>,
+    /// What either trace lost.
+    pub losses: Vec<String>,
     /// Limits to the reliability of the numbers of either trace.
     pub limits: Vec<Limit>,
     /// Reference and target.

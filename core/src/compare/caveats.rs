@@ -170,11 +170,17 @@ const BOTH_WASTE: &str =
 impl Comparison {
     /// The caveats, most important first.
     pub fn caveats(&self) -> Vec<String> {
+        let of_both = self.caveats_of_both();
+        self.lost().into_iter().chain(of_both).collect()
+    }
+
+    /// How far the traces can be compared, whatever each of them lost.
+    pub fn caveats_of_both(&self) -> Vec<String> {
         let said = CAVEATS.iter().filter_map(|caveat| {
             let words = (caveat.words)(self)?;
             Some(fill(caveat.text, &words))
         });
-        self.lost().into_iter().chain(said).collect()
+        said.collect()
     }
 
     /// Why there are no findings, if there are none.
@@ -235,7 +241,7 @@ impl Comparison {
     }
 
     /// Data losses of one trace or of both.
-    fn lost(&self) -> Vec<String> {
+    pub fn lost(&self) -> Vec<String> {
         let said = |who: &str, line: &QualityLine| match line.detail().as_str() {
             "" => format!("{who}: {}", line.sentence),
             detail => format!("{who}: {} ({detail})", line.sentence),

@@ -19,6 +19,10 @@ pub(super) fn facts(comparison: &Comparison) -> CompareFacts {
     CompareFacts {
         headline: headline(comparison),
         sentences: sentences(comparison),
+        losses: match comparison.is_same() {
+            true => Vec::new(),
+            false => comparison.lost(),
+        },
         sides: [Which::Reference, Which::Target]
             .into_iter()
             .map(|which| {
@@ -121,7 +125,7 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
         is_gpu.then_some("The reference has no such GPU among several: the GPU is compared with the whole reference.")
     });
     let no_step = no_step.map(str::to_owned);
-    let caveats = comparison.caveats().into_iter();
+    let caveats = comparison.caveats_of_both().into_iter();
     let work = comparison.work.as_ref().map(|work| work.sentence());
     let first = work.into_iter().chain(how_much);
     first.chain(caveats).chain(no_step).collect()

@@ -122,16 +122,15 @@ fn both() -> impl IntoView {
         let Some(facts) = facts.get() else {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
         };
-        let sentences = facts.sentences.into_iter();
-        let mut sentences = sentences.map(|sentence| view! { <p>{prose(sentence)}</p> });
-        let first = sentences.next();
-        let notes = sentences.collect_view();
-        let notes = (!notes.is_empty()).then(|| {
-            let summary = format::counted(notes.len() as u64, "note");
+        let sentence = |sentence| view! { <p>{prose(sentence)}</p> };
+        let sentences = each(facts.sentences, sentence);
+        let losses = each(facts.losses, sentence);
+        // The limits above name them in short.
+        let losses = (!losses.is_empty()).then(|| {
             view! {
                 <details class="more">
-                    <summary>{format!("{summary} on how far the traces can be compared")}</summary>
-                    {notes}
+                    <summary>"Data lost in the traces"</summary>
+                    {losses}
                 </details>
             }
         });
@@ -151,7 +150,7 @@ fn both() -> impl IntoView {
                 <section class="lead">
                     <h1 data-testid="compare-headline">{with_units(&facts.headline)}</h1>
                     {limits(facts.limits)}
-                    <div class="sentences">{first} {notes}</div>
+                    <div class="sentences">{sentences} {losses}</div>
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
