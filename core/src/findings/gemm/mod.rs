@@ -11,7 +11,7 @@ mod tests;
 use std::sync::OnceLock;
 
 use super::expert_loops::ExpertLoops;
-use super::narrower::{is_complex, is_wide, won_by_16_bit};
+use super::narrower::{is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
@@ -357,10 +357,23 @@ fn mark_one_input(input: &Input, observed: &mut [Observed]) {
 
 /// Whether FP32 or FP64 is wider than most of the trace, or slower than 16 bits would be.
 fn is_too_wide(input: &Input, row: &Row, spec: ComputeSpec, among_narrow: bool) -> bool {
-    // FP64 in all of a trace is intended.
-    let saves =
-        || spec.precision != Precision::Fp64 && won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
-    is_wide(spec) && !is_complex(input, input.operation(row.operation)) && (among_narrow || saves())
+    // FP64 in all of a trace is intended, except on a GPU that is not made for it.
+    let may_be_narrower = || spec.precision != Precision::Fp64 || is_fp64_slow(input);
+    let saves = || may_be_narrower() && won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
+    is_wide(spec)
+        && !input.operation(row.operation).is_complex(input.profile)
+        && (among_narrow || saves())
+}
+
+/// Whether FP32 is far faster than FP64, as on GPUs for graphics and inference.
+fn is_fp64_slow(input: &Input) -> bool {
+    const FAR: f64 = 16.0;
+    let rate = |precision| {
+        let figure = input.gpu()?.vector_rate(precision, input.options.basis)?;
+        Some(figure.tflops)
+    };
+    let rates = rate(Precision::Fp64).zip(rate(Precision::Fp32));
+    rates.is_some_and(|(fp64, fp32)| fp32 >= fp64 * FAR)
 }
 
 fn is_narrow(spec: ComputeSpec) -> bool {

@@ -156,7 +156,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "gemv",
         class: "matrix × vector",
         when: "M or N is 1",
-        applies: |_, observed| is_gemv(observed),
+        // Near the memory bandwidth only a narrower type is left, which other rules advise.
+        applies: |_, observed| is_gemv(observed) && (observed.is_low || !observed.is_wide),
         title: "Matrix-vector multiplications (GEMV)",
         issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so the matrix is read for a single vector}: {time}{at}.",
         model: "{advice}: reading the operands is what takes the time.",
@@ -449,7 +450,7 @@ const PER_EXPERT: Rule<Observed> = Rule {
     title: "One GEMM after the other for each expert",
     issue: "{calls} of GEMMs multiply the tokens of one expert each, one after the other: {time}{at}.",
     model: "sort the tokens by expert once, and multiply all of them in one grouped GEMM for each projection (`torch._grouped_mm`) or with a fused MoE kernel; that also removes most launches, and the waits for the number of tokens of each expert.",
-    kernel: "a grouped GEMM computes the GEMMs of all experts in one launch: tune its tiles for these numbers of tokens.",
+    kernel: "a grouped GEMM computes the GEMMs of all experts in one launch: tune its tiles for these token counts.",
     notes: &[
         "Tokens are gathered by an index before these GEMMs and their results scattered after them, several times in each layer.",
         "The estimate is the time of the GEMMs beyond their roofline. Idle time between their launches has findings of its own.",
