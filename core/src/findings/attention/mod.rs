@@ -216,7 +216,9 @@ impl<'a> Observed<'a> {
 
     /// Whether it is attention that takes long enough for a finding.
     fn is_candidate(&self, input: &Input) -> bool {
-        let is_attention = self.kernel.has_scores() && !self.row.is_anomaly;
+        let is_known = self.kernel.has_scores()
+            || (self.kernel == AttentionKernel::Linear && self.row.efficiency_percent.is_some());
+        let is_attention = is_known && !self.row.is_anomaly;
         is_attention && is_large(input, self.row, &gate(input))
     }
 

@@ -8,6 +8,7 @@ use super::copies::Copy;
 use super::serving::CacheWrites;
 use super::unfused::Unfused;
 use crate::assess::waterfall::Cause;
+use crate::findings::assessment::Band;
 use crate::findings::compute::{impact_of_steps, won_by_16_bit};
 use crate::findings::narrower::{
     are_flash_kernels_experimental, has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit,
@@ -85,10 +86,10 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "not_flash",
         when: "it is below the usual efficiency for its length, in a slower kernel than the GPU has",
         applies: |input, observed| is_below(observed) && is_slower_kernel(input, observed),
-        title: "Attention in a slower fused kernel{backward}",
-        issue: "{subject}: {time}{at}{usual}, in a {kind} kernel.",
+        title: "{math?Attention without a fused kernel|Attention in a slower fused kernel}{backward}",
+        issue: "{subject}: {time}{at}{usual}, {math?in GEMMs and a softmax that write all scores to memory|in a {kind} kernel}.",
         model: "{mask?the mask in memory ({mask}) rules out a {fast} kernel: `is_causal`, packed sequences or a compiled mask (`flex_attention`) replace most masks|{head?flash kernels are built for head dimensions up to 256, not for {head}: use more heads of a smaller dimension, if the architecture can still change|find out why no {flash?flash|fused} kernel is chosen: {packed?it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out|a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks}}}.",
-        kernel: "{head?tune this kernel for its head dimension|if the mask is needed, profile this kernel} with the reproducer.",
+        kernel: "{head?tune this kernel for its head dimension with the reproducer|{math?one kernel for these sizes keeps the scores on chip|if the mask is needed, profile this kernel with the reproducer}}.",
         words: |group| {
             let first = group.first();
             // Packed sequences already replace a mask.
@@ -106,6 +107,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 either("fast", has_flash_kernels(group.input), "flash", "fused"),
                 holds("flash", has_flash_kernels(group.input)),
                 holds("packed", is_packed),
+                holds("math", first.kernel == AttentionKernel::Math),
             ]
         },
         saves: BAND,
@@ -268,6 +270,31 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         saves: BAND,
         ..Rule::BASE
     },
+    Rule {
+        key: "other_attention",
+        when: "it is linear attention, or attention in a window, below 40 % of roofline",
+        applies: |input, observed| {
+            observed.band.is_none()
+                && !observed.is_decode
+                && super::gate(input).is_slow(observed.row)
+                && observed.kernel != AttentionKernel::Paged
+        },
+        title: "{linear?Linear attention|Attention} at a low % of roofline{backward}",
+        issue: "{subject}: {time}{at}{linear?, in {kernels} that pass states on in memory}.",
+        model: "{linear?larger chunks pass on fewer states, where the library lets you choose; for short sequences compare its recurrent form|let the library tune its tiles for this window and GPU; a window that is as large as a tile, or a multiple of it, computes fewer scores that are not needed}.",
+        kernel: "compare the time of each kernel with the bytes that it moves, with the reproducer.",
+        words: |group| {
+            let first = group.first();
+            let n_kernels = first.kernels.len() as u64;
+            vec![
+                holds("linear", first.kernel == AttentionKernel::Linear),
+                ("kernels", format::counted(n_kernels, "kernel")),
+            ]
+        },
+        // Their kernels do not reach what flash attention does.
+        saves: Saves::Usual(Band(20.0, 40.0)),
+        ..Rule::BASE
+    },
 ];
 
 /// The largest head dimension of the framework's flash kernels.
@@ -277,6 +304,8 @@ const WIDEST_FLASH_HEAD: u64 = 256;
 const BAND: Saves<Observed> = Saves::Each(|_, observed| {
     let usual = Impact::of_usual(observed.row, observed.band?)?;
     let waterfall = observed.waterfall.as_ref();
+    // One kernel replaces all of those that compute it separately, which are helpers of the longest in the waterfall.
+    let waterfall = waterfall.filter(|_| observed.kernel != AttentionKernel::Math);
     let most_ns = waterfall.map_or(observed.row.time_ns, |all| all.ns(Cause::Unexplained));
     Some(usual.within(most_ns))
 });

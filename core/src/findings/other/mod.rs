@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::compute::is_wide;
 use super::{ANALYSES, Tier};
 use crate::findings::prelude::*;
+use crate::names::gemm::is_factorization;
 use crate::names::{Family, OtherKind, is_sort};
 use crate::perf::{odd_size, row_bytes_of_whole, sequential_steps};
 use crate::profile::Profile;
@@ -25,6 +26,8 @@ struct Observed<'a> {
     is_in_fp32: bool,
     /// It takes long and is at a low % of roofline.
     is_slow: bool,
+    /// It factorizes matrices.
+    is_factorization: bool,
     /// It selects as many rows as its source has, and copies all of its data.
     is_of_whole: bool,
     /// The steps that a recurrent layer takes one after the other.
@@ -95,6 +98,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 sorting_ns: sorting_ns(profile, operation),
                 is_in_fp32: work.and_then(|work| work.compute).is_some_and(is_wide),
                 is_slow: is_bottleneck(input, row, &gate),
+                is_factorization: is_factorization(operation.short_name(profile)),
                 is_of_whole: selects_whole(profile, operation),
                 sequential_steps: steps,
                 beyond_steps_ns: steps.and_then(beyond_steps_ns),

@@ -200,6 +200,19 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..MISCELLANEOUS
     },
     Rule {
+        key: "factorization",
+        when: "a matrix factorization is slow",
+        applies: |_, observed| is_miscellaneous(observed) && observed.is_factorization,
+        title: "Matrix factorizations",
+        model: "factorize several matrices of one size in one call (a batch), and small ones on the CPU; compare the libraries that can do it (`torch.backends.cuda.preferred_linalg_library`).",
+        kernel: "compare with a blocked algorithm, which does most of the work in GEMMs.",
+        notes: &[
+            "A factorization treats the columns of a matrix one after the other, so the roofline is out of its reach; how far is not known.",
+        ],
+        saves: Saves::Nothing,
+        ..MISCELLANEOUS
+    },
+    Rule {
         key: "compute_bound_gap",
         when: "any other operation is slow and compute-bound",
         applies: |_, observed| is_miscellaneous(observed) && is_compute_bound(observed),
@@ -233,8 +246,19 @@ const RECURRENT: Rule<Observed> = Rule {
 };
 
 const MISCELLANEOUS: Rule<Observed> = Rule {
-    title: "Other operations at a low % of roofline",
+    title: "{names} at a low % of roofline",
     issue: "{figures}.",
+    words: |group| {
+        let first = short_name(
+            group.input,
+            group.input.operation(group.first().row.operation),
+        );
+        let more = match group.observed.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        vec![("names", format!("`{first}`{more}"))]
+    },
     model: "see whether a fused or library operation does the same work for these shapes.",
     kernel: "profile the kernel with the reproducer.",
     notes: &[NOT_SHOWN],

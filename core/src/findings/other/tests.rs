@@ -250,3 +250,14 @@ fn many_short_look_ups_and_cells_are_told_by_their_number() {
         assert_eq!(patterns(&many(20)), [""; 0], "{op}");
     }
 }
+
+/// Its columns follow one another, so the rate of all units says nothing.
+#[test]
+fn a_factorization_promises_nothing() {
+    let args = "2048x2048:float, =reduced";
+    let calls = Calls::new().call("aten::linalg_qr", args, "geqr2_smem", 5_000);
+    let outcome = calls.outcome("other");
+    let finding = only(&outcome, "factorization");
+    assert_eq!(finding.impact, None);
+    assert_contains(&finding.model, &["in one call"]);
+}
