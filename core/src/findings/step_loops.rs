@@ -66,6 +66,14 @@ impl StepLoop {
     }
 }
 
+/// The start of advice for many short kernels, most of which are launched in loops; else empty.
+pub(super) fn advice_for_short(input: &Input) -> String {
+    match StepLoops::of(input).are_most() {
+        true => "take all steps of the loop that launches most of these kernels in one call (a scan, a recurrent layer, a batched operation); else ".to_owned(),
+        false => String::new(),
+    }
+}
+
 impl StepLoops {
     pub(super) fn of(input: &Input) -> Arc<StepLoops> {
         input.profile.once(|| step_loops(input.profile))

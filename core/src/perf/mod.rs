@@ -77,7 +77,7 @@ pub(crate) use dtype::{
 };
 pub(crate) use fft::odd_size;
 pub use gemm_sizes::GemmSizes;
-pub(crate) use index::row_bytes_of_whole;
+pub(crate) use index::{dense_gradient, row_bytes_of_whole};
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};

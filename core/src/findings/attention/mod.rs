@@ -3,6 +3,7 @@
 //!
 //! Forward and backward passes are two analyses with one implementation.
 
+mod around;
 mod band;
 mod copies;
 mod rules;
@@ -299,9 +300,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.findings = [
         rule::find(input, rules::RULES, candidates.collect()),
         of_unknown_work(input, &observed, is_backward),
-        rule::find(input, rules::CACHE_WRITES, vec![&writes]),
-        rule::find(input, rules::COPIES, copies.iter().collect()),
-        rule::find(input, rules::UNFUSED, unfused.iter().collect()),
+        rule::find(input, around::CACHE_WRITES, vec![&writes]),
+        rule::find(input, around::COPIES, copies.iter().collect()),
+        rule::find(input, around::UNFUSED, unfused.iter().collect()),
     ]
     .concat();
     unfused::add_rows(input, outcome, &unfused);

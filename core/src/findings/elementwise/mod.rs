@@ -189,7 +189,7 @@ impl<'a> Observed<'a> {
 /// takes: no more is known of them than that they are short.
 fn is_negligible(input: &Input, row: &Row) -> bool {
     const MOST_CALLS: u64 = 10;
-    const MOST_OF_COMPUTE: f64 = 50.0;
+    const MOST_OF_COMPUTE: f64 = 75.0;
     const LAUNCH_US: f64 = 2.0;
     /// In units of what counts as a short kernel.
     const MOST_TIMES_SHORT: f64 = 5.0;

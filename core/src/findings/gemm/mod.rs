@@ -5,6 +5,7 @@ mod conditions;
 mod norm;
 mod quantization;
 mod rules;
+mod short;
 #[cfg(test)]
 mod tests;
 
@@ -136,7 +137,7 @@ impl Observed<'_> {
 }
 
 pub(super) const DOCS: Docs = || {
-    let of_gemms = [rules::RULES, rules::SHORT].map(rule::docs).concat();
+    let of_gemms = [rules::RULES, short::SHORT].map(rule::docs).concat();
     [of_gemms, rule::docs(quantization::RULES)].concat()
 };
 
@@ -190,7 +191,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             &gate,
             "GEMM",
         ),
-        rule::find(input, rules::SHORT, short),
+        rule::find(input, short::SHORT, short),
     ]
     .concat();
     outcome.notes.extend(launch_scale_note(input, rows));

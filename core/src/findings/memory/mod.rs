@@ -200,7 +200,7 @@ fn facts(outcome: &mut Outcome, memory: &Memory) {
             ("peak", "Peak in use", Value::Bytes(device.peak.allocated)),
             (
                 "before",
-                "Of it allocated before",
+                "Allocated before the recording",
                 Value::Bytes(device.before_at_peak),
             ),
             (

@@ -46,6 +46,49 @@ const SORTING_SHARE: f64 = 0.25;
 
 pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
+        key: "dense_gradient",
+        when: "the gradient of a table has four times as many rows as indices, or more, in 5 % of the computation or more",
+        applies: |_, observed| observed.table.is_some(),
+        takes: |group| {
+            let share = group.input.percent_of_compute(group.time_ns());
+            let least = group.input.options.thresholds.medium_percent_of_compute;
+            share.is_some_and(|share| share >= least)
+        },
+        title: "Dense gradient of a large table",
+        issue: "{figures}; {indices} select at most as many of {rows}, and the gradient of all others is zero{whole?. Element-wise operations on whole tables of this size take another {whole}}.",
+        model: "let the embedding return sparse gradients (`sparse=True`, with `torch.optim.SparseAdam` or `torch.optim.SGD`), or use a fused embedding operation that updates its table in the backward pass: only the rows in use are then written, and read by the optimizer.",
+        kernel: "nothing to gain in a kernel: the zeros need not be written.",
+        notes: &[
+            "The saving is the part of its time that goes to rows which no index selects. What the optimizer and `zero_grad` save on these rows comes on top.",
+            "A table that is the output layer of the model, too, has a dense gradient in any case.",
+        ],
+        words: |group| {
+            let input = group.input;
+            let table = group.first().table;
+            let whole_ns = table.map_or(0, |table| table.whole_ns(input));
+            let whole = match whole_ns {
+                0 => String::new(),
+                ns => time_and_share(ns, input),
+            };
+            let [indices, rows] = table.map_or([0; 2], |table| [table.n_indices, table.n_rows()]);
+            let indices = match indices {
+                1 => "1 index".to_owned(),
+                n => format!("{} indices", format::count(n)),
+            };
+            vec![
+                ("indices", indices),
+                ("rows", format::counted(rows, "row")),
+                ("whole", whole),
+            ]
+        },
+        saves: Saves::AtMost(|_, observed| {
+            let table = observed.table?;
+            Some(table.unused_ns(observed.row.time_ns))
+        }),
+        has_reproducer: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "sorted_accumulation",
         when: "the gradient of a look-up spends a quarter of its time or more on sorting indices",
         applies: |_, observed| is_for_sorting(observed),
