@@ -25,7 +25,6 @@ use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
 use band::Verdict;
-pub(super) use rules::DOCS;
 use serving::CacheWrites;
 use unfused::Unfused;
 
@@ -258,6 +257,16 @@ impl<'a> Observed<'a> {
         .concat()
     }
 }
+
+pub(super) const DOCS: Docs = || {
+    let around = [rule::docs(around::CACHE_WRITES), rule::docs(around::COPIES)].concat();
+    [
+        rule::docs(rules::RULES),
+        around,
+        rule::docs(around::UNFUSED),
+    ]
+    .concat()
+};
 
 fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.sdpa_gate_ms)

@@ -1,7 +1,6 @@
 //! The rules for attention.
 
 use super::Observed;
-use super::around::{CACHE_WRITES, COPIES, UNFUSED};
 use super::band::Verdict;
 use crate::assess::waterfall::Cause;
 use crate::findings::assessment::Band;
@@ -17,11 +16,6 @@ use crate::names::attention::{
 };
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::origin::Origin;
-
-pub(in crate::findings) const DOCS: Docs = || {
-    let (single, writes) = (rule::docs(RULES), rule::docs(CACHE_WRITES));
-    [single, writes, rule::docs(COPIES), rule::docs(UNFUSED)].concat()
-};
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;
