@@ -270,7 +270,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 && observed.kernel != AttentionKernel::Paged
         },
         title: "{linear?Linear attention|Attention} at a low % of roofline{backward}",
-        issue: "{subject}: {time}{at}{linear?, in {kernels} that pass states on in memory}.",
+        issue: "{subject}: {time}{at}{linear?, in {kernels} that pass states on in memory}{main?; {main}}.",
         model: "{linear?larger chunks pass on fewer states, where the library lets you choose; for short sequences compare its recurrent form|let the library tune its tiles for this window and GPU; a window that is as large as a tile, or a multiple of it, computes fewer scores that are not needed}.",
         kernel: "compare the time of each kernel with the bytes that it moves, with the reproducer.",
         words: |group| {
@@ -278,6 +278,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             let n_kernels = first.kernels.len() as u64;
             vec![
                 holds("linear", first.kernel == AttentionKernel::Linear),
+                ("main", main_kernel(group.input, first)),
                 ("kernels", format::counted(n_kernels, "kernel")),
             ]
         },
@@ -299,6 +300,22 @@ const BAND: Saves<Observed> = Saves::Each(|_, observed| {
     let most_ns = waterfall.map_or(observed.row.time_ns, |all| all.ns(Cause::Unexplained));
     Some(usual.within(most_ns))
 });
+
+/// "82.3 % of it in `chunk_fwd_kernel_h`", if one of several kernels takes most of the time; else empty.
+fn main_kernel(input: &Input, observed: &Observed) -> String {
+    let kernels = observed.operation.kernels(input.profile);
+    let Some((name, _, ns)) = kernels.first().filter(|_| kernels.len() > 1) else {
+        return String::new();
+    };
+    let percent = percent_of(*ns, observed.operation.kernel_ns);
+    let name = format::kernel_name(input.profile.trace.strings.get(*name));
+    percent
+        .filter(|percent| *percent >= 50.0)
+        .map_or(String::new(), |percent| {
+            let name = format::middle_ellipsis(&name, 60);
+            format!("{} of it in `{name}`", format::percent(percent))
+        })
+}
 
 fn odd_head(observed: &Observed) -> Option<u64> {
     observed.sizes?.odd_head()

@@ -12,6 +12,7 @@ mod tests;
 
 use super::bandwidth::{Baseline, Simple};
 use super::compute::{gbps, main_cause};
+use super::elementwise::dropout::is_inference;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -84,7 +85,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         |observed: &&Observed| are_foldable && observed.norm.is_training == Some(false);
     let (of_weights, observed): (Vec<Observed>, Vec<Observed>) = observed
         .into_iter()
-        .partition(|observed| observed.is_of_weights && !input.profile.is_training());
+        .partition(|observed| observed.is_of_weights && is_inference(input));
     let slow = observed.iter().filter(is_slow).collect();
     let foldable = observed.iter().filter(is_foldable).collect();
     outcome.findings = [

@@ -49,11 +49,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "dense_gradient",
         when: "the gradient of a table has four times as many rows as indices, or more, in 5 % of the computation or more",
         applies: |_, observed| observed.table.is_some(),
-        takes: |group| {
-            let share = group.input.percent_of_compute(group.time_ns());
-            let least = group.input.options.thresholds.medium_percent_of_compute;
-            share.is_some_and(|share| share >= least)
-        },
+        takes: |group| group.is_much(),
         title: "Dense gradient of a large table",
         issue: "{figures}; {indices} select at most as many of {rows}, and the gradient of all others is zero{whole?. Element-wise operations on whole tables of this size take another {whole}}.",
         model: "let the embedding return sparse gradients (`sparse=True`, with `torch.optim.SparseAdam` or `torch.optim.SGD`), or use a fused embedding operation that updates its table in the backward pass: only the rows in use are then written, and read by the optimizer.",
@@ -130,11 +126,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "whole_tensors_gathered",
         when: "a look-up selects as many rows as its source has, of at least 64 KiB each, in 5 % of the computation or more",
         applies: |_, observed| observed.is_of_whole,
-        takes: |group| {
-            let share = group.input.percent_of_compute(group.time_ns());
-            let least = group.input.options.thresholds.medium_percent_of_compute;
-            share.is_some_and(|share| share >= least)
-        },
+        takes: |group| group.is_much(),
         title: "Whole tensors copied to reorder their rows",
         issue: "{figures}; it gathers as many rows as its source has.",
         model: "reorder indices instead of data: keep a table that says which rows each sequence reads (the block table of a paged KV cache), and copy only the rows that change.",
@@ -246,6 +238,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "factorization",
         when: "a matrix factorization is slow",
         applies: |_, observed| is_miscellaneous(observed) && observed.is_factorization,
+        gate: |group| group.is_much(),
         title: "Matrix factorizations",
         model: "factorize several matrices of one size in one call (a batch), and small ones on the CPU; compare the libraries that can do it (`torch.backends.cuda.preferred_linalg_library`).",
         kernel: "compare with a blocked algorithm, which does most of the work in GEMMs.",

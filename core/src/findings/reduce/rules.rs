@@ -101,6 +101,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         when: "it sorts about as fast as a radix sort does",
         applies: |_, observed| observed.is_as_usual(ReductionKind::Sorting),
+        gate: |group| group.is_much(),
         kernel: "nothing to gain in a kernel: it is about as fast as sorts are.",
         notes: &[
             "Sorting reads and writes keys and indices once for each eight bits of a key: with that, it is near the memory bandwidth. What a model saves that sorts less is unknown.",
@@ -120,6 +121,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         when: "it selects the largest, k-th or middle values about as fast as a radix selection does",
         applies: |_, observed| observed.is_as_usual(ReductionKind::Selection),
+        gate: |group| group.is_much(),
         kernel: "nothing to gain in a kernel of its own: it is about as fast as selections are.",
         notes: &[
             "A selection reads all values once for each eight bits of them: with that, it is near the memory bandwidth. What a model saves that selects less is unknown.",

@@ -88,6 +88,11 @@ fn a_selection_is_compared_with_a_radix_selection() {
     // Selecting is not sorting, and is not advised to select.
     assert!(!finding.model.contains("`topk`"));
     assert_eq!(only(&topk(350), "selection").impact, None);
+    // Next to a hundred times as much it is nothing to think about.
+    let args = format!("{ROWS}, =10, =-1");
+    let calls = Calls::new().call("aten::topk", &args, "gatherTopK", 350);
+    let calls = calls.call("aten::mm", "8192x8192*2", "gemm", 35_000);
+    assert_eq!(patterns(&calls.outcome("reduce")), [""; 0]);
 }
 
 /// 64 million FP32 keys with indices: 1.02 GB are 193 µs, a sixth of what four passes move. At 50 to 70 % of the
