@@ -152,7 +152,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         applies: |input, observed| {
             observed.cause == IdleCause::LaunchBound && StepLoops::of(input).are_most()
         },
-        title: "A Python loop over the steps of a sequence",
+        title: "A Python loop over the slices of a tensor",
         issue: "A Python loop takes slice after slice of a tensor ({loop}), with about {kernels} for each, which finish before the next are launched: the GPU is idle for {time}.",
         model: "compute all steps in one call. {mamba?Mamba's layers do so with the fused scan of the `mamba_ssm` and `causal_conv1d` packages (`selective_scan_fn`); without these packages they fall back to this loop|Where a step needs the last one, use `torch.nn.LSTM`, `torch.nn.GRU` or the fused scan of a state-space or linear-attention layer; where steps are independent, one batched operation (`bmm`, broadcasting, `torch.vmap`)}. Otherwise capture the loop in a GPU graph, or compile it (`torch.compile`).",
         kernel: "one kernel that keeps the state on chip and goes over the steps (a scan) takes the place of all of these.",

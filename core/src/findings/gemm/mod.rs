@@ -2,6 +2,7 @@
 
 mod advice;
 mod conditions;
+mod growing;
 mod norm;
 mod quantization;
 mod rules;
@@ -27,6 +28,7 @@ use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{Helper, MeasuredOperations};
 use crate::profile::operations::Operation;
 use conditions::is_of_chunk;
+use growing::Growing;
 use norm::SlowNorm;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
@@ -61,6 +63,8 @@ struct Observed<'a> {
     is_of_chunk: bool,
     /// A slow norm that its operator runs before it.
     norm: Option<SlowNorm>,
+    /// It has some rows more in each step.
+    growing: Option<Growing>,
 }
 
 impl Observed<'_> {
@@ -163,6 +167,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let look = |row| look(input, row, &known, among_narrow);
     let mut observed: Vec<Observed> = rows.iter().map(look).collect();
     mark_one_input(input, &mut observed);
+    growing::mark(input, &mut observed);
     let of_experts = ExpertLoops::of(input);
     for one in &mut observed {
         one.is_of_expert = of_experts.gemms.contains(&one.row.operation);
@@ -212,7 +217,7 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
         return false;
     }
     // These are rated together, because each is small.
-    if observed.is_of_one_input {
+    if observed.is_of_one_input || observed.growing.is_some() {
         return !row.is_anomaly;
     }
     if observed.is_of_expert && gate.is_slow(row) {
@@ -300,6 +305,7 @@ fn look<'a>(
         is_of_expert: false,
         is_of_chunk: is_of_chunk(input, row, operation),
         norm: SlowNorm::of(input, row, operation),
+        growing: None,
     }
 }
 
