@@ -170,8 +170,8 @@ impl<S: Subject> Rule<S> {
         found.tables.extend(S::tables(group));
         let templates = [self.title, self.issue, self.model, self.kernel];
         let words = self.words_of(group);
-        // Work that need not be done, and whose speed is not told.
-        let is_gone = matches!(self.saves, Saves::All) && found.efficiency_percent.is_none();
+        // Work that need not be done, or not in so many kernels: why each is slow does not matter.
+        let is_gone = !self.has_reproducer && !matches!(self.saves, Saves::Steps(_));
         let found = with_causes(found, group.input, &group.rows, is_gone);
         Some(with_sentences(found, templates, self.notes, &words))
     }
