@@ -199,6 +199,7 @@ thresholds! {
         triton_slow_percent: Percent = 30.0, "A generated norm or reduction below this share of the roofline reads its data badly.";
     }
     "Memory" {
+        memory_used_percent: Percent = 1.0, "What holds memory, or reserves it, is a finding where the allocator reserves at least this share of the memory of the GPU.";
         memory_unused_percent: Percent = 25.0, "Memory that the allocator holds and nobody uses at the peak is a finding from this share of what it holds …";
         memory_unused_mib: MiB = 512.0, "… and from this size on.";
         memory_calls_percent: Percent = 0.5, "Calls that take memory from the driver or give it back, in steps after the first, are a finding when they take this share of the run, or when an allocation had to be tried again.";

@@ -107,7 +107,7 @@ pub(super) fn memory(sides: Pair<Side>) -> Option<MemoryPair> {
     Some(MemoryPair {
         sizes: vec![
             size("Peak in use", &|device| Some(device.peak.allocated)),
-            size("Of it allocated before", &|device| {
+            size("Allocated before the recording", &|device| {
                 Some(device.before_at_peak)
             }),
             size("Reserved at the peak", &|device| {
@@ -162,7 +162,7 @@ mod tests {
             rows,
             [
                 row("Peak in use", Some(30), Some(60)),
-                row("Of it allocated before", Some(10), Some(10)),
+                row("Allocated before the recording", Some(10), Some(10)),
                 row("Reserved at the peak", Some(80), Some(80)),
                 row("Allocated in all", Some(20), Some(50)),
                 row("At the peak: aten::add", None, Some(50)),

@@ -259,6 +259,8 @@ mod tests {
         assert_eq!(finding.time_ns, 300_000);
         assert_eq!(finding.impact, Some(Impact::at_most(300_000)));
         assert_eq!(finding.replay, None);
+        // Why they are slow does not matter if they do not run.
+        assert_eq!(finding.causes, "");
         assert_eq!(finding.priority, Priority::High);
         assert!(finding.issue.contains("300 µs (18.8 % of compute)"));
         assert_eq!(outcome.get("recompute_count"), Some(&Value::Count(1)));

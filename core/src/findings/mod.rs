@@ -45,6 +45,7 @@ mod samples;
 mod serving;
 mod slow_calls;
 mod slowdown;
+mod step_loops;
 mod triton;
 mod tuning;
 mod unattributed;

@@ -8,7 +8,6 @@ use crate::hardware::{Basis, Figure, GpuSpec, Precision, Vendor};
 use crate::names::Family;
 use crate::names::gemm::packed_bits;
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
-use crate::profile::operations::Operation;
 
 /// 16-bit types; the first one that a GPU supports is recommended.
 const SIXTEEN_BIT: [Precision; 2] = [Precision::Bf16, Precision::Fp16];
@@ -162,13 +161,7 @@ pub(super) fn is_in_32_bits(input: &Input, rows: &[&Row]) -> bool {
 
 fn are_complex(input: &Input, rows: &[&Row]) -> bool {
     let first = rows.first();
-    first.is_some_and(|row| is_complex(input, input.operation(row.operation)))
-}
-
-/// Whether an operation works on complex numbers, which have no replacement of 16 bits or fewer.
-pub(super) fn is_complex(input: &Input, operation: &Operation) -> bool {
-    let mut tensors = operation.tensors(input.profile).into_iter();
-    tensors.any(|tensor| tensor.dtype.contains("complex"))
+    first.is_some_and(|row| input.operation(row.operation).is_complex(input.profile))
 }
 
 /// Whether the matrix units support structured sparsity of weights that the rows do not use yet.
@@ -268,7 +261,7 @@ pub(super) fn on_matrix_units(work: Work, precision: Precision) -> Work {
 /// units. `None` without a GPU that has such units.
 pub fn saved_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     let gpu = input.gpu()?;
-    if is_complex(input, input.operation(row.operation)) {
+    if input.operation(row.operation).is_complex(input.profile) {
         return None;
     }
     let work = input.evaluation(row.operation).work?;

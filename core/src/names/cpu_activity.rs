@@ -23,6 +23,8 @@ labelled! {
         Allocation => "Memory allocation" as "memory_allocation",
         Reflection => "Reflection" as "reflection",
         Guards => "Guards of compiled code" as "guards",
+        /// Data-parallel training looks for parameters that get no gradient in this step.
+        UnusedParameters => "Search for unused parameters" as "unused_parameters",
         GarbageCollection => "Garbage collection" as "garbage_collection",
         /// Waits for another thread or process.
         Waiting => "Waits for a thread or process" as "waiting",
@@ -123,6 +125,9 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     // `TorchDynamo Cache Lookup`
     (StartsWith("TorchDynamo Cache Lookup"), Guards),
     (Python("torch/_dynamo/guards.py", &[]), Guards),
+    // `torch.distributed.ddp.reducer::search_unused_parameters`, and what collects the results to start from.
+    (EndsWith("reducer::search_unused_parameters"), UnusedParameters),
+    (Python("torch/nn/parallel/distributed.py", &["_find_tensors"]), UnusedParameters),
     (Is("Python GC"), GarbageCollection),
     (Is("<built-in function collect>"), GarbageCollection),
     (StartsWith("<built-in method collect of module"), GarbageCollection),
@@ -317,6 +322,8 @@ mod tests {
             // These are on the CPU.
             ("<built-in method item of numpy.int32 object at 0x7f31>", None),
             ("aten::nonzero", Some(DynamicShape)),
+            ("torch.distributed.ddp.reducer::search_unused_parameters", Some(UnusedParameters)),
+            ("torch.distributed.ddp.reducer::copy_bucket_to_grad", None),
             ("aten::unique_consecutive", Some(DynamicShape)),
             ("inspect.py(3265): signature", Some(Reflection)),
             ("/usr/lib/python3.10/inspect.py(2998): bind", Some(Reflection)),

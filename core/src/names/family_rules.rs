@@ -135,6 +135,9 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Starts("memory_copy_"), MemoryCopy, "MEMORY_COPY_HOST_TO_DEVICE"),
     rule(Starts("__amd_rocclr_"), MemoryCopy, "__amd_rocclr_fillBufferAligned.kd"),
     rule(Starts("copybuffer"), MemoryCopy, "CopyBuffer"),
+    // `CopyDeviceToDevice`, `CopyHostToDevice` and so on, as other profilers than PyTorch's name them.
+    rule(Starts("copydeviceto"), MemoryCopy, "CopyDeviceToDevice"),
+    rule(Starts("copyhostto"), MemoryCopy, "CopyHostToDevice"),
     rule(Starts("fillbuffer"), MemoryCopy, "FillBuffer"),
 
     // Libraries whose name says attention, but which have other kernels too.

@@ -257,6 +257,7 @@ pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
     const WORDS: &[&str] = &[
         "simt",
         "_sgemm",
+        "_cgemm",
         "maxwell_",
         "gemmsn_",
         "gemmk1_",
@@ -361,6 +362,7 @@ mod tests {
             "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>"
         ));
         assert!(is_on_vector_units("ampere_sgemm_128x64_nn"));
+        assert!(is_on_vector_units("ampere_cgemm_64x64_nn"));
         assert!(!is_on_vector_units("cutlass_80_tensorop_s1688gemm_128x128"));
         assert!(is_fallback(
             "naive_conv_ab_packed_fwd_nchw_ushort_double_ushort"

@@ -106,10 +106,6 @@ impl<'a> Conv<'a> {
         })
     }
 
-    fn modelled(&self) -> Option<Modelled> {
-        Some(bare(self.work()?))
-    }
-
     /// The shape of the result.
     fn out(&self) -> Option<Vec<i64>> {
         let channels = match self.is_transposed {
@@ -252,26 +248,49 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
     conv.backward_to(input.asked_gradients(10)?)
 }
 
+/// The convolution of a forward call that TraceLens does not know, with its parameters.
+pub(crate) fn of_call(input: &OpInput) -> Option<Modelled> {
+    let conv = match input.name.strip_prefix("aten::")? {
+        "conv1d" | "conv2d" | "conv3d" => functional(input),
+        "conv_transpose1d" | "conv_transpose2d" | "conv_transpose3d" => functional_transpose(input),
+        "_convolution" | "convolution_overrideable" => convolution(input),
+        "cudnn_convolution" => vendor(input, 2),
+        "miopen_convolution" | "miopen_depthwise_convolution" => vendor(input, 3),
+        "cudnn_convolution_transpose" | "miopen_convolution_transpose" => vendor_transpose(input),
+        "slow_conv_transpose2d" | "slow_conv_transpose3d" => kernel_size_first_transpose(input),
+        "_conv_depthwise2d"
+        | "_slow_conv2d_forward"
+        | "conv_depthwise3d"
+        | "slow_conv_dilated2d"
+        | "slow_conv_dilated3d" => kernel_size_first(input),
+        "cudnn_convolution_relu"
+        | "cudnn_convolution_add_relu"
+        | "miopen_convolution_relu"
+        | "miopen_convolution_add_relu" => before_relu(input),
+        _ => None,
+    };
+    conv?.forward()
+}
+
 /// `conv2d(x, w, bias, stride, padding, dilation, groups)` when it launches its own kernel.
-pub(super) fn functional(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, [3, 4, 5])?.in_groups(6)?;
-    conv.with_bias(2).modelled()
+fn functional<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+    Some(Conv::new(input, 0, [3, 4, 5])?.in_groups(6)?.with_bias(2))
 }
 
 /// `conv_transpose2d(x, w, bias, stride, padding, output padding, groups, dilation)`.
-pub(super) fn functional_transpose(input: &OpInput) -> Option<Modelled> {
+fn functional_transpose<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
     let conv = Conv::new(input, 0, [3, 4, 7])?.transposed(5)?;
-    conv.in_groups(6)?.with_bias(2).modelled()
+    Some(conv.in_groups(6)?.with_bias(2))
 }
 
 /// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, which `aten::convolution` calls, adding the bias
 /// itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
-pub(super) fn vendor(input: &OpInput, padding: usize) -> Option<Modelled> {
+fn vendor<'a>(input: &'a OpInput<'a>, padding: usize) -> Option<Conv<'a>> {
     let conv = Conv::new(input, 0, [padding + 1, padding, padding + 2])?.in_groups(padding + 3)?;
-    match padding {
-        3 => conv.with_bias(2).modelled(),
-        _ => conv.modelled(),
-    }
+    Some(match padding {
+        3 => conv.with_bias(2),
+        _ => conv,
+    })
 }
 
 /// `ConvBias_(x, w, bias, stride, padding)` of apex: stride and padding are single numbers.
@@ -288,15 +307,24 @@ pub(super) fn conv_bias<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
 }
 
 /// `cudnn_convolution_relu(x, w, bias, stride, padding, dilation, groups)`, `miopen_convolution_relu`;
-/// `…_add_relu(x, w, z, alpha, bias, stride, …)` also adds z.
-pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
-    let adds = input.name.contains("add_relu");
-    let (bias, stride) = if adds { (4, 5) } else { (2, 3) };
+/// `…_add_relu(x, w, z, alpha, bias, stride, …)`.
+fn before_relu<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+    let (bias, stride) = if adds(input) { (4, 5) } else { (2, 3) };
     let conv = Conv::new(input, 0, [stride, stride + 1, stride + 2])?;
-    let conv = conv.in_groups(stride + 3)?.with_bias(bias);
+    Some(conv.in_groups(stride + 3)?.with_bias(bias))
+}
+
+/// Whether it also adds a tensor before its activation.
+fn adds(input: &OpInput) -> bool {
+    input.name.contains("add_relu")
+}
+
+/// The convolution and what such a call does with its result.
+pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
+    let conv = before_relu(input)?;
     let work = conv.work()?;
     let n_out = product(&conv.out()?);
-    let added = if adds { 1.0 } else { 0.0 };
+    let added = if adds(input) { 1.0 } else { 0.0 };
     let size = dtype::bytes(input.dtype(0));
     let bytes = || Some(work.bytes? + added * n_out * size?);
     Some(bare(Work {
@@ -308,25 +336,23 @@ pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
 
 /// `cudnn_convolution_transpose(x, w, padding, output padding, stride, dilation, groups, …)`;
 /// `miopen_convolution_transpose` has a bias before them.
-pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
+fn vendor_transpose<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
     let padding = if input.name.contains("miopen") { 3 } else { 2 };
     let conv = Conv::new(input, 0, [padding + 2, padding, padding + 3])?;
     let conv = conv.transposed(padding + 1)?.in_groups(padding + 4)?;
-    match padding {
-        3 => conv.with_bias(2).modelled(),
-        _ => conv.modelled(),
-    }
+    Some(match padding {
+        3 => conv.with_bias(2),
+        _ => conv,
+    })
 }
 
 /// `_conv_depthwise2d(x, w, kernel, bias, stride, padding, dilation)`: each channel has separate filters.
 /// `slow_conv_dilated2d` and `_slow_conv2d_forward` have the same arguments, with filters over all channels.
-pub(super) fn kernel_size_first(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, [4, 5, 6])?;
-    conv.with_bias(3).modelled()
+fn kernel_size_first<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+    Some(Conv::new(input, 0, [4, 5, 6])?.with_bias(3))
 }
 
 /// `slow_conv_transpose2d(x, w, kernel, bias, stride, padding, output padding, dilation)`.
-pub(super) fn kernel_size_first_transpose(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, [4, 5, 7])?.transposed(6)?;
-    conv.with_bias(3).modelled()
+fn kernel_size_first_transpose<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+    Some(Conv::new(input, 0, [4, 5, 7])?.transposed(6)?.with_bias(3))
 }

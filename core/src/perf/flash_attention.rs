@@ -160,3 +160,19 @@ pub(super) fn evoformer(input: &OpInput, is_backward: bool) -> Option<Modelled> 
     let modelled = matrices(input.dtype(0), flops, elements);
     Some(modelled.with(EVOFORMER.params(input, &sizes)))
 }
+
+/// `na2d_forward(q, k, v, window[3], …)` with q of B × height × width × H × d, in older versions B × H × height × width
+/// × d: each query attends to as many keys as the window has positions. Not in TraceLens.
+pub(super) fn neighborhood(input: &OpInput) -> Option<Modelled> {
+    let [q, k, v] = [input.tensor(0)?, input.tensor(1)?, input.tensor(2)?];
+    let window = input.numbers(3)?;
+    // One number is the size along each dimension of an image.
+    let n_dims = q.shape.len().checked_sub(3)?;
+    let keys: f64 = match window[..] {
+        [one] => one.powi(i32::try_from(n_dims).ok()?),
+        _ => window.iter().product(),
+    };
+    let flops = 2.0 * keys * (q.n() + v.n());
+    let bytes = || Some(q.bytes()? + k.bytes()? + v.bytes()? + v.bytes()?);
+    (keys > 0.0).then(|| on_matrices(q.dtype, flops, bytes()))
+}

@@ -29,6 +29,17 @@ pub(crate) fn row_bytes_of_whole(input: &OpInput) -> Option<f64> {
     (is_whole && n_rows > 1.0).then_some(x.bytes()? / n_rows)
 }
 
+/// The sizes of a table whose gradient a call writes as a whole, and the number of rows that its indices can select:
+/// `embedding_dense_backward(dY, indices, n_rows, …)`.
+pub(crate) fn dense_gradient(input: &OpInput) -> Option<([i64; 2], u64)> {
+    if input.name != "aten::embedding_dense_backward" {
+        return None;
+    }
+    let (gradient, indices) = (input.tensor(0)?, input.tensor(1)?);
+    let rows = input.number(2)? as i64;
+    Some(([rows, *gradient.shape.last()?], indices.n() as u64))
+}
+
 /// `embedding(weight, indices, …)`: a row for each index.
 pub(super) fn embedding(input: &OpInput) -> Option<Modelled> {
     let (weight, indices) = (input.tensor(0)?, input.tensor(1)?);

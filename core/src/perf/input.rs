@@ -57,7 +57,7 @@ impl Tensor<'_> {
         dims.any(|(size, stride)| *size > 1 && *stride == 0)
     }
 
-    pub(super) fn element_bytes(&self) -> Option<f64> {
+    pub(crate) fn element_bytes(&self) -> Option<f64> {
         dtype::bytes(self.dtype)
     }
 

@@ -71,18 +71,19 @@ use crate::names::moe::is_layer;
 
 pub use attention::FusedAttention;
 pub(crate) use collective::collective_element_bytes;
+pub(crate) use conv::of_call as convolution_of;
 pub(crate) use dtype::{
     bytes as element_bytes, is_integer as is_integer_type, matrix as matrix_of,
 };
 pub(crate) use fft::odd_size;
 pub use gemm_sizes::GemmSizes;
-pub(crate) use index::row_bytes_of_whole;
+pub(crate) use index::{dense_gradient, row_bytes_of_whole};
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};
 pub use params::{Param, Params, python_dict};
 pub(crate) use rnn::sequential_steps;
-pub(crate) use sort::share_of_radix_sort;
+pub(crate) use sort::{share_of_radix_selection, share_of_radix_sort};
 pub(crate) use template::of_all_blocks;
 pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;

@@ -28,6 +28,13 @@ pub(crate) fn share_of_radix_sort(dtype: &str) -> Option<f64> {
     (key > 0.0).then(|| once / (key + passes * 2.0 * (key + 8.0)))
 }
 
+/// The part of what a radix selection moves that [`selected`] counts, for values of a type: it reads all values once
+/// for each eight bits of them.
+pub(crate) fn share_of_radix_selection(dtype: &str) -> Option<f64> {
+    let passes = dtype::bytes(dtype)?;
+    (passes > 0.0).then(|| 1.0 / passes)
+}
+
 /// `topk(x, k, dim, …)`; for `kthvalue` one value and one index per row.
 pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;

@@ -85,6 +85,40 @@ pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(u.dtype, 8.0 * u.n() * states, bytes()))
 }
 
+/// Linear attention in chunks, `ChunkGLAFunction(q, k, v, …)` with q of B × T × H × K and v of B × T × H × V: in a chunk
+/// of C scores and their product with v, across chunks the states of K × V, which are updated and multiplied by q. Not in
+/// TraceLens.
+pub(super) fn chunked_attention(input: &OpInput) -> Option<Modelled> {
+    chunked(input, false)
+}
+
+/// The same with the delta rule, as in `ChunkGatedDeltaRuleFunction(q, k, v, g, β, …)`: a system of the keys of each
+/// chunk is solved for what takes the place of k and v, and the states are multiplied by it. Both go through memory.
+pub(super) fn chunked_delta_rule(input: &OpInput) -> Option<Modelled> {
+    chunked(input, true)
+}
+
+fn chunked(input: &OpInput, has_delta: bool) -> Option<Modelled> {
+    /// Libraries take chunks of this many positions.
+    const CHUNK: f64 = 64.0;
+    let k = *input.sizes(0)?.last()? as f64;
+    let v = *input.sizes(2)?.last()? as f64;
+    let values = input.tensor(2)?;
+    let rows = values.n() / v.max(1.0);
+    let (in_chunk, of_states) = match has_delta {
+        true => (3.0 * k + 2.0 * v, 3.0),
+        false => (k + v, 2.0),
+    };
+    let flops = rows * (2.0 * CHUNK * in_chunk + 2.0 * of_states * k * v);
+    let bytes = || {
+        let element = values.element_bytes()?;
+        let states = rows / CHUNK * k * v;
+        let replaced = if has_delta { rows * (k + v) } else { 0.0 };
+        Some(input.tensor_bytes()? + values.bytes()? + 2.0 * (states + replaced) * element)
+    };
+    (k > 0.0 && v > 0.0).then(|| on_matrices(values.dtype, flops, bytes()))
+}
+
 /// `MambaChunkScanCombinedFn(x, Δ, A, B, C, chunk[5], …)` with x of B × T × H × P and B of B × T × G × N: the same scan
 /// as [`mamba_ssd`]. Not in TraceLens.
 pub(super) fn chunk_scan(input: &OpInput) -> Option<Modelled> {

@@ -4,8 +4,9 @@
 //! The call has its tensors and the sizes of the loops around the kernel's body: x and y for points, and finally r for
 //! the reduction. Operations are those listed in the name, per point. Each tensor moves once, with the actual size of
 //! its elements, and never more elements than there are points, because for a slice of a larger tensor only the slice
-//! moves. If the kernel is the epilogue of a GEMM or a convolution and only one tensor has an element for each point,
-//! it works in place: that tensor is read and written.
+//! moves. A kernel that works in place reads and writes a tensor. The call does not say so, but it is certain where only
+//! one tensor has an element for each point and the kernel is the epilogue of a GEMM or a convolution, and where the last
+//! tensor, which is the result of any other kernel, is the result of a GEMM.
 
 use super::dtype;
 use super::input::Tensor;
@@ -21,6 +22,9 @@ pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let full: Vec<&Tensor> = tensors.iter().filter(|t| t.n() >= n_points).collect();
     let in_place = match full.as_slice() {
         [only] if ops.iter().any(|op| EXTERNAL.contains(op)) => Some(*only),
+        [first, .., last] if n_sizes == 1 && reads_gemm(&ops, first, last, &tensors) => {
+            Some(*first)
+        }
         _ => None,
     };
     let moved = |tensor: &Tensor| Some(tensor.n().min(n_points) * tensor.element_bytes()?);
@@ -29,6 +33,19 @@ pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let bytes = tensors.iter().chain(in_place).map(moved).sum();
     let modelled = on_vectors(first.dtype, flops_each * n_points, bytes);
     Some(modelled.with(params(input, &ops, n_sizes)?))
+}
+
+/// Whether the last tensor of a pointwise kernel is the flat result of a GEMM, of which it combines views with others.
+/// Its own result has the dimensions of the view, so it replaces the first.
+fn reads_gemm(ops: &[&str], first: &Tensor, last: &Tensor, tensors: &[Tensor]) -> bool {
+    let is_last = tensors.last().is_some_and(|one| one.shape == last.shape);
+    let combines = ops
+        .iter()
+        .any(|op| matches!(*op, "add" | "sub" | "mul" | "div"));
+    // Only what follows a GEMM is viewed this way.
+    let views = ops.contains(&"_unsafe_view");
+    let is_flat = last.shape.len() == 2 && first.shape.len() > 2 && first.n() == last.n();
+    is_last && combines && views && is_flat
 }
 
 /// TraceLens's parameters: the last two sizes for a reduction, else the last.

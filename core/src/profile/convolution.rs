@@ -3,7 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::base::labels::labelled;
-use crate::perf::{Param, are_placeholders};
+use crate::perf::{Modelled, Param, are_placeholders, convolution_of};
 
 labelled! {
     /// Kinds of convolutions with different typical efficiency.
@@ -38,7 +38,12 @@ pub(crate) struct ConvolutionShape {
 impl ConvolutionShape {
     /// The shape of an operation's convolution; `None` if unknown.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<ConvolutionShape> {
-        ConvolutionShape::of_params(operation)
+        let listed = operation.modelled.as_ref();
+        let arguments = operation.arguments(profile);
+        let unlisted = || convolution_of(arguments.as_ref()?);
+        listed
+            .and_then(ConvolutionShape::of_params)
+            .or_else(|| ConvolutionShape::of_params(&unlisted()?))
             .or_else(|| ConvolutionShape::of_tensors(profile, operation))
     }
 
@@ -50,8 +55,7 @@ impl ConvolutionShape {
         shape.is_channels_last
     }
 
-    fn of_params(operation: &Operation) -> Option<ConvolutionShape> {
-        let modelled = operation.modelled.as_ref()?;
+    fn of_params(modelled: &Modelled) -> Option<ConvolutionShape> {
         let sizes = |wanted: &str| whole(modelled.param(wanted)?.sizes()?);
         let modelled_shape = modelled.param("input_shape")?.sizes()?;
         let (input, filter) = (whole(modelled_shape)?, sizes("filter_shape")?);
@@ -131,15 +135,25 @@ impl ConvolutionShape {
         sizes.fold(1, u64::saturating_mul)
     }
 
+    /// The kernel size in each dimension that the images have: libraries compute signals as images of one row.
+    fn extents(&self) -> Vec<u64> {
+        let sizes = self.input.iter().skip(2).zip(self.kernel_size());
+        let used = sizes.filter(|(size, kernel)| **size > 1 || **kernel > 1);
+        used.map(|(_, kernel)| *kernel).collect()
+    }
+
     /// Whether its kernel size differs between dimensions.
     pub(crate) fn is_asymmetric(&self) -> bool {
-        let size = self.kernel_size();
+        let size = self.extents();
         size.iter().any(|one| Some(one) != size.first())
     }
 
     /// "3×3".
     pub(crate) fn kernel_text(&self) -> String {
-        by(self.kernel_size())
+        match self.extents().as_slice() {
+            [] => by(self.kernel_size()),
+            extents => by(extents),
+        }
     }
 
     /// Number of input channels.

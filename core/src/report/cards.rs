@@ -10,6 +10,7 @@ use crate::base::sort::Arrange;
 use crate::findings::compute::{
     at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns,
 };
+use crate::findings::finding::Effect;
 use crate::findings::{
     Assessment, Estimate, Finding, Impact, Outcome, Priority, RankedFinding, Row, Tier,
 };
@@ -155,6 +156,15 @@ pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {
     }
 }
 
+/// Findings about kernels that finish before the next are launched.
+const LATE_LAUNCHES: &[&str] = &[
+    "launch_bound",
+    "eager_steps",
+    "graph_breaks",
+    "slow_launches",
+    "step_loop",
+];
+
 /// What all findings save together; `None` if the findings already show it.
 fn together(report: &Report) -> Option<String> {
     let findings = &report.analyses.findings;
@@ -163,13 +173,22 @@ fn together(report: &Report) -> Option<String> {
         let is_late = findings
             .ranked
             .iter()
-            .any(|one| one.finding.pattern == "launch_bound");
+            .any(|one| LATE_LAUNCHES.contains(&one.finding.pattern));
         let late = match is_late {
             true => " While the run is launch-bound, shorter kernels alone save nothing.",
             false => "",
         };
+        let mut ranked = findings.ranked.iter();
+        let limit =
+            ranked.find(|one| one.finding.effect == Effect::Limit && one.finding.impact.is_some());
+        let limit = limit.map_or(String::new(), |one| {
+            format!(
+                " Finding {} is the limit of what the others save, and is not added.",
+                one.number
+            )
+        });
         format!(
-            "All findings together: {}; savings of the same operation count once.{late}",
+            "All findings together: {}; savings of the same operation count once.{limit}{late}",
             Savings::new(report, together).sentence()
         )
     })

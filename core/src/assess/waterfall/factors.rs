@@ -81,7 +81,8 @@ pub(super) fn factors(
                     if let Some((factor, detail)) = tiled.waves(input, kernel, name, tile) {
                         of_compute(Cause::WaveQuantization, factor, detail);
                     }
-                    let padded = channels(measured, evaluation).or_else(|| tiled.padded_k(tile));
+                    let padded =
+                        channels(measured, operation, evaluation).or_else(|| tiled.padded_k(tile));
                     if let Some((factor, detail)) = padded {
                         of_compute(Cause::PaddedDimension, factor, detail);
                     }
@@ -274,8 +275,14 @@ fn of_experts(operation: &Operation, kernel: &MainKernel) -> Option<(f64, Detail
     Some((padded as f64 / size as f64, detail))
 }
 
-/// Few channels of a convolution are padded to 16 bytes.
-fn channels(measured: &Measured, evaluation: &Evaluation) -> Option<(f64, Detail)> {
+/// Few channels of a convolution are padded to 16 bytes, unless it is faster than that would be.
+fn channels(
+    measured: &Measured,
+    operation: &Operation,
+    evaluation: &Evaluation,
+) -> Option<(f64, Detail)> {
+    /// A kernel may exceed the achievable rates by a little.
+    const BEYOND: f64 = 1.1;
     let Sizes::Convolution(shape) = &measured.sizes else {
         return None;
     };
@@ -287,7 +294,11 @@ fn channels(measured: &Measured, evaluation: &Evaluation) -> Option<(f64, Detail
         size,
         padded,
     };
-    (size < in_16_bytes && !shape.is_depthwise()).then(|| (padded as f64 / size as f64, detail))
+    let factor = padded as f64 / size as f64;
+    let call_us = operation.kernel_ns as f64 / 1e3 / operation.calls.len().max(1) as f64;
+    let padded_us = evaluation.roofline?.compute_us? * factor;
+    let is_padded = size < in_16_bytes && !shape.is_depthwise() && padded_us <= call_us * BEYOND;
+    is_padded.then_some((factor, detail))
 }
 
 /// The time of all waves divided by the time of evenly distributed workgroups.
@@ -376,6 +387,7 @@ fn small_size(
         factor: gpu_bandwidth / best,
         detail: Detail::Bandwidth {
             percent: best / gpu_bandwidth * 100.0,
+            least_ns: (bytes / best * 1e9).round() as i64,
         },
     })
 }

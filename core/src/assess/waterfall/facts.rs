@@ -216,7 +216,7 @@ pub(super) fn facts(
     {
         found.push(Fact::NotContiguous);
     }
-    found.extend(wide_type(input, evaluation, measured));
+    found.extend(wide_type(input, operation, evaluation, measured));
     let spread = &measured.spread;
     if spread.above_median_ns > 0 {
         found.push(Fact::Differs {
@@ -252,7 +252,12 @@ fn dropout(operation: &Operation) -> Option<Fact> {
 }
 
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.
-fn wide_type(input: &Input, evaluation: &Evaluation, measured: &Measured) -> Option<Fact> {
+fn wide_type(
+    input: &Input,
+    operation: &Operation,
+    evaluation: &Evaluation,
+    measured: &Measured,
+) -> Option<Fact> {
     let spec = evaluation
         .work?
         .compute
@@ -278,7 +283,8 @@ fn wide_type(input: &Input, evaluation: &Evaluation, measured: &Measured) -> Opt
     } else {
         spec.precision
     };
-    (is_wide && is_computing && over > 1.0).then(|| Fact::WideType {
+    let is_avoidable = is_wide && is_computing && !operation.is_complex(input.profile);
+    (is_avoidable && over > 1.0).then(|| Fact::WideType {
         precision: precision.label(),
         rate_percent: (over * 100.0).round() as u64,
     })

@@ -118,6 +118,8 @@ pub enum Detail {
     Bandwidth {
         /// Its bandwidth relative to that of the GPU, in percent.
         percent: f64,
+        /// The time in which it would move as many bytes.
+        least_ns: i64,
     },
     /// The longest kind of helper kernels.
     Helper {

@@ -168,3 +168,18 @@ fn what_beats_its_roofline_has_no_steps() {
     );
     assert_eq!(waterfall.roofline_percent(), Some(100.0));
 }
+
+/// Additions of two numbers, of which one kernel takes 3 µs and the other 4: how fast they read says nothing.
+#[test]
+fn hardly_any_data_has_a_shortest_time_and_no_factor() {
+    let table = Timetable::new()
+        .call("aten::add_", "2@1:float*2", "add", 100..112)
+        .call("aten::sub_", "2@1:float*2", "sub", 120..123);
+    let waterfall = waterfall_on("MI300X", &table.profile());
+    let step = waterfall.step(Cause::SmallSize).unwrap();
+    assert!(!step.has_factor());
+    assert_eq!(
+        step.text(),
+        "the fastest other operation on as little data takes 3.00 µs"
+    );
+}

@@ -4,6 +4,9 @@ use super::facts::BLOCK_OF_QUERIES;
 use super::{Cause, Detail, Fact, Step, Waterfall};
 use crate::base::format;
 
+/// Below this, the bandwidth of an operation says how short its kernel is, not how fast it reads.
+const LEAST_BANDWIDTH_PERCENT: f64 = 5.0;
+
 /// A step as text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepLine {
@@ -156,6 +159,12 @@ impl Fact {
 }
 
 impl Step {
+    /// Whether its factor tells more than its time. Measured times have none, and that of hardly any data is any number.
+    pub fn has_factor(&self) -> bool {
+        let is_of_little_data = matches!(self.detail, Detail::Bandwidth { percent, .. } if percent < LEAST_BANDWIDTH_PERCENT);
+        !self.cause.is_measured() && self.cause != Cause::LaunchScale && !is_of_little_data
+    }
+
     /// The sizes that it follows from: "8×8 results in tiles of 64×112".
     pub fn text(&self) -> String {
         match self.detail {
@@ -197,7 +206,14 @@ impl Step {
                 let [size, padded] = [size, padded].map(format::count);
                 format!("{dimension} {size} computed as {padded}")
             }
-            Detail::Bandwidth { percent } => {
+            // So little data takes no time to move: the kernel has a shortest time.
+            Detail::Bandwidth { percent, least_ns } if percent < LEAST_BANDWIDTH_PERCENT => {
+                format!(
+                    "the fastest other operation on as little data takes {}",
+                    format::time_ns(least_ns)
+                )
+            }
+            Detail::Bandwidth { percent, .. } => {
                 let percent = format::percent(percent);
                 format!(
                     "the fastest other operation of about this size reaches {percent} of the bandwidth"

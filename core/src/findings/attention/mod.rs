@@ -3,6 +3,7 @@
 //!
 //! Forward and backward passes are two analyses with one implementation.
 
+mod around;
 mod band;
 mod copies;
 mod rules;
@@ -25,7 +26,6 @@ use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
 use band::Verdict;
-pub(super) use rules::DOCS;
 use serving::CacheWrites;
 use unfused::Unfused;
 
@@ -208,7 +208,9 @@ impl<'a> Observed<'a> {
 
     /// Whether it is attention that takes long enough for a finding.
     fn is_candidate(&self, input: &Input) -> bool {
-        let is_attention = self.kernel.has_scores() && !self.row.is_anomaly;
+        let is_known = self.kernel.has_scores()
+            || (self.kernel == AttentionKernel::Linear && self.row.efficiency_percent.is_some());
+        let is_attention = is_known && !self.row.is_anomaly;
         is_attention && is_large(input, self.row, &gate(input))
     }
 
@@ -247,6 +249,16 @@ impl<'a> Observed<'a> {
         .concat()
     }
 }
+
+pub(super) const DOCS: Docs = || {
+    let around = [rule::docs(around::CACHE_WRITES), rule::docs(around::COPIES)].concat();
+    [
+        rule::docs(rules::RULES),
+        around,
+        rule::docs(around::UNFUSED),
+    ]
+    .concat()
+};
 
 fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.sdpa_gate_ms)
@@ -289,9 +301,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.findings = [
         rule::find(input, rules::RULES, candidates.collect()),
         of_unknown_work(input, &observed, is_backward),
-        rule::find(input, rules::CACHE_WRITES, vec![&writes]),
-        rule::find(input, rules::COPIES, copies.iter().collect()),
-        rule::find(input, rules::UNFUSED, unfused.iter().collect()),
+        rule::find(input, around::CACHE_WRITES, vec![&writes]),
+        rule::find(input, around::COPIES, copies.iter().collect()),
+        rule::find(input, around::UNFUSED, unfused.iter().collect()),
     ]
     .concat();
     unfused::add_rows(input, outcome, &unfused);

@@ -1,13 +1,9 @@
 //! The rules for attention.
 
-use std::cmp::Reverse;
-
 use super::Observed;
 use super::band::Verdict;
-use super::copies::Copy;
-use super::serving::CacheWrites;
-use super::unfused::Unfused;
 use crate::assess::waterfall::Cause;
+use crate::findings::assessment::Band;
 use crate::findings::compute::{impact_of_steps, saved_by_16_bit};
 use crate::findings::narrower::{
     are_flash_kernels_experimental, has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit,
@@ -20,11 +16,6 @@ use crate::names::attention::{
 };
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::origin::Origin;
-
-pub(in crate::findings) const DOCS: Docs = || {
-    let (single, writes) = (rule::docs(RULES), rule::docs(CACHE_WRITES));
-    [single, writes, rule::docs(COPIES), rule::docs(UNFUSED)].concat()
-};
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;
@@ -85,10 +76,10 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "not_flash",
         when: "it is below the usual efficiency for its length, in a slower kernel than the GPU has",
         applies: |input, observed| is_below(observed) && is_slower_kernel(input, observed),
-        title: "Attention in a slower fused kernel{backward}",
-        issue: "{subject}: {time}{at}{usual}, in a {kind} kernel.",
+        title: "{math?Attention without a fused kernel|Attention in a slower fused kernel}{backward}",
+        issue: "{subject}: {time}{at}{usual}, {math?in GEMMs and a softmax that write all scores to memory|in a {kind} kernel}.",
         model: "{mask?the mask in memory ({mask}) rules out a {fast} kernel: `is_causal`, packed sequences or a compiled mask (`flex_attention`) replace most masks|{head?flash kernels are built for head dimensions up to 256, not for {head}: use more heads of a smaller dimension, if the architecture can still change|find out why no {flash?flash|fused} kernel is chosen: {packed?it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out|a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks}}}.",
-        kernel: "{head?tune this kernel for its head dimension|if the mask is needed, profile this kernel} with the reproducer.",
+        kernel: "{head?tune this kernel for its head dimension with the reproducer|{math?one kernel for these sizes keeps the scores on chip|if the mask is needed, profile this kernel with the reproducer}}.",
         words: |group| {
             let first = group.first();
             // Packed sequences already replace a mask.
@@ -106,6 +97,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 either("fast", has_flash_kernels(group.input), "flash", "fused"),
                 holds("flash", has_flash_kernels(group.input)),
                 holds("packed", is_packed),
+                holds("math", first.kernel == AttentionKernel::Math),
             ]
         },
         saves: BAND,
@@ -268,6 +260,32 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         saves: BAND,
         ..Rule::BASE
     },
+    Rule {
+        key: "other_attention",
+        when: "it is linear attention, or attention in a window, below 40 % of roofline",
+        applies: |input, observed| {
+            observed.band.is_none()
+                && !observed.is_decode
+                && super::gate(input).is_slow(observed.row)
+                && observed.kernel != AttentionKernel::Paged
+        },
+        title: "{linear?Linear attention|Attention} at a low % of roofline{backward}",
+        issue: "{subject}: {time}{at}{linear?, in {kernels} that pass states on in memory}{main?; {main}}.",
+        model: "{linear?larger chunks pass on fewer states, where the library lets you choose; for short sequences compare its recurrent form|let the library tune its tiles for this window and GPU; a window that is as large as a tile, or a multiple of it, computes fewer scores that are not needed}.",
+        kernel: "compare the time of each kernel with the bytes that it moves, with the reproducer.",
+        words: |group| {
+            let first = group.first();
+            let n_kernels = first.kernels.len() as u64;
+            vec![
+                holds("linear", first.kernel == AttentionKernel::Linear),
+                ("main", main_kernel(group.input, first)),
+                ("kernels", format::counted(n_kernels, "kernel")),
+            ]
+        },
+        // Their kernels do not reach what flash attention does.
+        saves: Saves::Usual(Band(20.0, 40.0)),
+        ..Rule::BASE
+    },
 ];
 
 /// The largest head dimension of the framework's flash kernels.
@@ -277,9 +295,27 @@ const WIDEST_FLASH_HEAD: u64 = 256;
 const BAND: Saves<Observed> = Saves::Each(|_, observed| {
     let usual = Impact::of_usual(observed.row, observed.band?)?;
     let waterfall = observed.waterfall.as_ref();
+    // One kernel replaces all of those that compute it separately, which are helpers of the longest in the waterfall.
+    let waterfall = waterfall.filter(|_| observed.kernel != AttentionKernel::Math);
     let most_ns = waterfall.map_or(observed.row.time_ns, |all| all.ns(Cause::Unexplained));
     Some(usual.within(most_ns))
 });
+
+/// "82.3 % of it in `chunk_fwd_kernel_h`", if one of several kernels takes most of the time; else empty.
+fn main_kernel(input: &Input, observed: &Observed) -> String {
+    let kernels = observed.operation.kernels(input.profile);
+    let Some((name, _, ns)) = kernels.first().filter(|_| kernels.len() > 1) else {
+        return String::new();
+    };
+    let percent = percent_of(*ns, observed.operation.kernel_ns);
+    let name = format::kernel_name(input.profile.trace.strings.get(*name));
+    percent
+        .filter(|percent| *percent >= 50.0)
+        .map_or(String::new(), |percent| {
+            let name = format::middle_ellipsis(&name, 60);
+            format!("{} of it in `{name}`", format::percent(percent))
+        })
+}
 
 fn odd_head(observed: &Observed) -> Option<u64> {
     observed.sizes?.odd_head()
@@ -322,7 +358,7 @@ fn has_other_flash_library(input: &Input, observed: &Observed) -> bool {
             .any(|name| pads_head_dimension(name))
 }
 
-fn reasoning(input: &Input, observed: &Observed) -> Vec<String> {
+pub(super) fn reasoning(input: &Input, observed: &Observed) -> Vec<String> {
     let origin = Origin::of(input.profile, observed.operation);
     let path = origin
         .path()
@@ -355,140 +391,3 @@ fn reasoning(input: &Input, observed: &Observed) -> Vec<String> {
     let sentences = [path, kernel, usual(), padding(), Some(NOT_SHOWN.to_owned())];
     sentences.into_iter().flatten().collect()
 }
-
-impl Subject for CacheWrites<'static> {
-    type Of<'a> = CacheWrites<'a>;
-
-    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let writes = group.first();
-        let operations = Group::<Observed<'static>>::new(group.input, writes.operations.clone());
-        let unknown = Rule {
-            saves: Saves::Nothing,
-            ..Rule::BASE
-        };
-        Some(Evidence {
-            time_ns: writes.cache_ns,
-            ..Evidence::of_operations(&operations, &unknown)?
-        })
-    }
-
-    fn words(group: &Group<Self>) -> Words {
-        let writes = group.first();
-        let share = writes.percent().map(format::percent);
-        vec![
-            ("time", time_and_share(writes.cache_ns, group.input)),
-            ("share", share.unwrap_or_default()),
-        ]
-    }
-}
-
-pub(super) const CACHE_WRITES: &[Rule<CacheWrites>] = &[Rule {
-    key: "cache_writes",
-    when: "kernels that write the KV cache take a good part of paged attention",
-    applies: |input, writes| writes.are_costly(input),
-    title: "KV cache writes take much of attention",
-    issue: "Writing keys and values to the KV cache takes {time}, {share} of attention.",
-    model: "write the cache from the kernel that rotates the keys, where the serving engine has such a fused one.",
-    kernel: "it moves each key and value once: compare its bandwidth with the best element-wise operation of this trace.",
-    notes: &["A fused kernel reads each key and value one time less; the writes remain."],
-    saves: Saves::Nothing,
-    ..Rule::BASE
-}];
-
-impl Subject for Copy<'static> {
-    type Of<'a> = Copy<'a>;
-
-    /// The finding is about the copies; the attention next to them is listed as the place to look.
-    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let mut savings =
-            times_by_operation(group.observed.iter().map(|copy| (copy.operation, copy.ns)));
-        savings.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
-        let mut operations: Vec<usize> = savings.iter().map(|(operation, _)| *operation).collect();
-        operations.extend(adjacent_attention(group).iter().map(|row| row.operation));
-        let time_ns = group.sum(|copy| copy.ns);
-        Some(Evidence {
-            savings,
-            impact: Some(Impact::measured(time_ns)),
-            ..Evidence::of_time(group.input, operations, time_ns)
-        })
-    }
-
-    fn words(group: &Group<Self>) -> Words {
-        let time_ns = group.sum(|copy| copy.ns);
-        let n_copies = format::counted(group.observed.len() as u64, "copy call");
-        let share = time_ns as f64 / attention_ns(group).max(1) as f64 * 100.0;
-        vec![
-            ("copies", n_copies),
-            ("attention", group.first().attention.name(group.input)),
-            ("time", time_and_share(time_ns, group.input)),
-            ("share", format::percent(share)),
-        ]
-    }
-
-    fn reasoning(group: &Group<Self>) -> Vec<String> {
-        reasoning(group.input, group.first().attention)
-    }
-}
-
-const COPY: Rule<Copy> = Rule {
-    gate: |group| {
-        let share = group.input.options.thresholds.sdpa_copies_percent;
-        group.sum(|copy| copy.ns) as f64 * 100.0 > share * attention_ns(group) as f64
-    },
-    saves: Saves::Evidence,
-    ..Rule::BASE
-};
-
-pub(super) const COPIES: &[Rule<Copy>] = &[
-    Rule {
-        key: "repeated_key_heads",
-        when: "copies of K and V that repeat their heads take a good part of the time of attention",
-        applies: |_, copy| copy.repeats_heads,
-        title: "Key and value heads repeated in memory",
-        issue: "{copies} before `{attention}` repeat heads of keys and values: {time}, {share} of the time of attention itself.",
-        model: "pass keys and values with the heads that they have, with `enable_gqa=True` in `scaled_dot_product_attention`: its kernels share key heads between query heads without a copy.",
-        kernel: "a kernel that takes one key head for several query heads makes the copies unnecessary.",
-        notes: &[
-            "The copies have as many elements as K or V, keep the type, directly precede the attention on its stream, and their source has a dimension with a stride of zero.",
-            "Attention then also reads keys and values fewer times; that is not part of the saving.",
-        ],
-        ..COPY
-    },
-    Rule {
-        key: "contiguous_copies",
-        when: "copies of Q, K, V or the result right before or after it take a good part of its time",
-        title: "Copies around attention",
-        issue: "{copies} around `{attention}` only change the layout of its operands and result: {time}, {share} of the time of attention itself.",
-        model: "drop `.contiguous()` around the attention, or project into the layout that it takes: fused attention kernels take strided tensors.",
-        kernel: "a kernel that reads and writes these strides makes the copies unnecessary.",
-        notes: &[
-            "The copies have as many elements as Q, K, V or the result, keep the type, and directly precede or follow the attention on its stream.",
-        ],
-        ..COPY
-    },
-];
-
-/// The attention operations next to copies, each once.
-fn adjacent_attention<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
-    let rows = group.observed.iter().map(|copy| copy.attention.row);
-    let each = grouped(rows.map(|row| (row.operation, row)), |of_it, row| {
-        *of_it = Some(row)
-    });
-    each.into_iter().filter_map(|(_, row)| row).collect()
-}
-
-fn attention_ns(group: &Group<Copy<'static>>) -> i64 {
-    sum(adjacent_attention(group).iter().map(|row| row.time_ns))
-}
-
-pub(super) const UNFUSED: &[Rule<Unfused>] = &[Rule {
-    key: "unfused_attention",
-    when: "GEMMs with a softmax between them do what one attention kernel could",
-    gate: |group| group.any(|one| one.impact.high_ns > 0),
-    title: "Attention in separate operations{backward}",
-    issue: "{what} runs as {operators}, {times} in all: {time}.",
-    model: "{advice}.",
-    kernel: "until then softmax and batched GEMMs can be tuned one by one, which usually saves 10–30 %.",
-    saves: Saves::Evidence,
-    ..Rule::BASE
-}];

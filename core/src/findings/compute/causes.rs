@@ -122,16 +122,16 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         .iter()
         .filter(|fact| !is_redundant(fact))
         .map(Fact::text);
+    let facts: Vec<String> = facts.collect();
     let phrases = |steps: &[&Step]| {
         steps
             .iter()
             .map(|step| phrase(step))
             .collect::<Vec<String>>()
     };
-    let causes = phrases(large)
-        .into_iter()
-        .chain(facts)
-        .chain(phrases(small));
+    let large = phrases(large);
+    let n_facts = facts.len().min(NAMED.saturating_sub(large.len()));
+    let causes = large.into_iter().chain(facts).chain(phrases(small));
     let causes: Vec<String> = causes.take(NAMED).collect();
     if causes.is_empty() {
         return None;
@@ -141,9 +141,13 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         let is_explained = !has_waves && has_too_few_workgroups(&waterfall);
         *rest >= 0.5 && !is_explained
     });
+    let or_unsized = match n_facts {
+        0 => "",
+        _ => " or due to causes without a factor",
+    };
     let rest = rest.map_or(String::new(), |rest| {
         format!(
-            "; {} of the gap to its roofline is unexplained",
+            "; {} of the gap to its roofline is unexplained{or_unsized}",
             format::percent(rest)
         )
     });
@@ -203,9 +207,9 @@ fn phrase(step: &Step) -> String {
         text => format!(" ({text})"),
     };
     let label = step.cause.label().to_lowercase();
-    match step.cause.is_measured() || step.cause == Cause::LaunchScale {
-        true => format!("{label} {}{text}", format::time_ns(step.ns)),
-        false => format!("{label} ×{}{text}", format::number(step.factor)),
+    match step.has_factor() {
+        true => format!("{label} ×{}{text}", format::number(step.factor)),
+        false => format!("{label} {}{text}", format::time_ns(step.ns)),
     }
 }
 

@@ -378,3 +378,28 @@ fn few_tiles_of_a_filter_are_not_filled_by_a_batch() {
         &["larger batches"],
     );
 }
+
+/// The library's operator has the stride of the patches, too, and a signal of one row is no image.
+#[test]
+fn the_operators_of_libraries_have_their_settings() {
+    let args = "8x3x16x224x224, 1024x3x2x16x16, =[0, 0, 0], =[2, 16, 16], =[1, 1, 1], =1";
+    let kernel = "implicit_convolveNd_sgemm";
+    let patches = Calls::new().call("aten::cudnn_convolution", args, kernel, 50_000);
+    let outcome = patches.outcome("convolution");
+    assert_contains(&outcome.findings[0].model, &["one GEMM over patches"]);
+    // 392 tiles of 128 × 256 for 304 units: in this time three channels are not computed as eight.
+    let kernel = "igemm_fwd_gtcx3_nhwc_bf16_bx0_bt128x256x32";
+    let fast = Calls::new().call("aten::cudnn_convolution", args, kernel, 120);
+    assert_contains_none(&causes(&fast), &["computed as"]);
+    let args = "16x512x1x500, 512x256x1x16, =[0, 4], =[0, 0], =[1, 8], =[1, 1], =1";
+    let name = "aten::cudnn_convolution_transpose";
+    let signals = Calls::new().call(name, args, "igemm_bwd", 50_000);
+    assert_contains(&causes(&signals), &["a kernel of size 16"]);
+    assert_contains_none(&causes(&signals), &["groups", "1×16"]);
+}
+
+fn causes(calls: &Calls) -> String {
+    let outcome = calls.outcome("convolution");
+    let all = outcome.findings.iter().map(|one| one.causes.as_str());
+    all.collect()
+}

@@ -138,6 +138,15 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         ..CODE
     },
     Rule {
+        key: "unused_parameters",
+        when: "data-parallel training searches the graph for parameters without gradients while the GPU is idle",
+        applies: |_, observed| observed.is(UnusedParameters),
+        title: "{part} of idle time: search for unused parameters",
+        issue: "The CPU searches the graph of each step for parameters that get no gradient, in {place}{by}: the GPU is idle for {time}.",
+        model: "construct `DistributedDataParallel` without `find_unused_parameters=True` if each step uses all parameters; if some stay unused, but always the same ones, freeze them (`requires_grad_(False)`) or set `static_graph=True`, which searches only once.",
+        ..CODE
+    },
+    Rule {
         key: "garbage_collection",
         when: "Python collects garbage while the GPU is idle",
         applies: |_, observed| observed.is(GarbageCollection),

@@ -154,7 +154,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
         ("potential_speedup", "Speedup at that target", Value::number(idle.potential_speedup())),
         ("main_cause", "Main cause", main),
         ("cpu_caused_idle_time", "Idle time that the CPU causes", Value::Ns(idle.code.all.ns)),
-        ("explained_by_code", "Of it in named code", Value::percent(known)),
+        ("explained_by_code", "CPU-caused idle time in named code", Value::percent(known)),
         ("gap_count", "Gaps", Value::Count(idle.gaps.count)),
         ("avg_inter_kernel_gap", "Mean gap", Value::ns(idle.gaps.mean_ns())),
         ("sync_point_count", "Gaps after the CPU waited for the GPU", Value::Count(n_waits)),

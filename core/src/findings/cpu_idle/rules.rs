@@ -7,6 +7,7 @@ use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::expert_loops::ExpertLoops;
 use crate::findings::prelude::*;
+use crate::findings::step_loops::StepLoops;
 use crate::hardware::Vendor;
 use crate::names::batch::Engine;
 use crate::profile::Profile;
@@ -143,6 +144,30 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             let median_ns = LaunchCalls::once(group.input.profile).median_ns;
             vec![("launch", median_ns.map_or(String::new(), format::time_ns))]
         },
+        ..LAUNCH_BOUND
+    },
+    Rule {
+        key: "step_loop",
+        when: "kernels finish before the next launch, most of them in loops that take the slices of a tensor one after the other",
+        applies: |input, observed| {
+            observed.cause == IdleCause::LaunchBound && StepLoops::of(input).are_most()
+        },
+        title: "A Python loop over the slices of a tensor",
+        issue: "A Python loop takes slice after slice of a tensor ({loop}), with about {kernels} for each, which finish before the next are launched: the GPU is idle for {time}.",
+        model: "compute all steps in one call. {mamba?Mamba's layers do so with the fused scan of the `mamba_ssm` and `causal_conv1d` packages (`selective_scan_fn`); without these packages they fall back to this loop|Where a step needs the last one, use `torch.nn.LSTM`, `torch.nn.GRU` or the fused scan of a state-space or linear-attention layer; where steps are independent, one batched operation (`bmm`, broadcasting, `torch.vmap`)}. Otherwise capture the loop in a GPU graph, or compile it (`torch.compile`).",
+        kernel: "one kernel that keeps the state on chip and goes over the steps (a scan) takes the place of all of these.",
+        words: |group| {
+            let loops = StepLoops::of(group.input);
+            let kernels = format::counted(loops.kernels_per_step(), "kernel");
+            vec![
+                ("loop", loops.text(group.input.profile)),
+                ("kernels", kernels),
+                holds("mamba", loops.is_mamba),
+            ]
+        },
+        notes: &[
+            "Each slice is taken by `aten::select` with the next index. The kernels of the loop take time, too, of which one kernel for all steps needs a small part; that is not in the saving.",
+        ],
         ..LAUNCH_BOUND
     },
     Rule {

@@ -39,11 +39,7 @@ pub(super) const COPY: Rule<Observed> = Rule {
 /// Operations that compute nothing, whatever their % of roofline: from a share of the computation on that pays for a
 /// change of the model.
 pub(super) const MOVED: Rule<Observed> = Rule {
-    takes: |group| {
-        let share = group.input.percent_of_compute(group.time_ns());
-        let least = group.input.options.thresholds.medium_percent_of_compute;
-        share.is_some_and(|share| share >= least)
-    },
+    takes: |group| group.is_much(),
     issue: "{figures}; it moves elements and computes none.",
     kernel: "let the kernel that reads the result read the source in this order; the result then need not be written.",
     notes: &[

@@ -31,7 +31,9 @@ pub(in crate::findings) fn is_inference(input: &Input) -> bool {
         .operations()
         .map(|(_, operation, _)| operation.n_calls());
     !input.profile.is_training()
-        && input.has(Family::Gemm)
+        && [Family::Gemm, Family::Convolution]
+            .into_iter()
+            .any(|family| input.has(family))
         && calls.fold(0, u64::saturating_add) >= LEAST_CALLS
 }
 

@@ -118,7 +118,7 @@ impl<'a> Observed<'a> {
             types,
             is_short: match kind {
                 ElementwiseKind::Optimizer => mean_us < input.options.thresholds.short_kernel_us,
-                _ => is_launch_scale(input, row),
+                _ => is_launch_scale(input, row) || is_negligible(input, row),
             },
             is_bottleneck: is_bottleneck(input, row, &gate(input)),
             baseline,
@@ -184,6 +184,24 @@ impl<'a> Observed<'a> {
         let name = self.operation.short_name(input.profile);
         name.contains("at::native") || InGraphs::of(input, &[self.row]) == InGraphs::None
     }
+}
+
+/// A few calls beside other work, on so little data that the memory bandwidth could move it in less time than a launch
+/// takes: no more is known of them than that they are short.
+fn is_negligible(input: &Input, row: &Row) -> bool {
+    const MOST_CALLS: u64 = 10;
+    const MOST_OF_COMPUTE: f64 = 75.0;
+    const LAUNCH_US: f64 = 2.0;
+    /// In units of what counts as a short kernel.
+    const MOST_TIMES_SHORT: f64 = 5.0;
+    let roofline = input.evaluation(row.operation).roofline;
+    let each_us = row.time_ns as f64 / 1e3 / row.n_calls.max(1) as f64;
+    row.n_calls <= MOST_CALLS
+        && row
+            .percent_of_compute
+            .is_some_and(|percent| percent < MOST_OF_COMPUTE)
+        && roofline.is_some_and(|roofline| roofline.time_us < LAUNCH_US)
+        && each_us < input.options.thresholds.short_kernel_us * MOST_TIMES_SHORT
 }
 
 /// Whether a good part of the computation has floating-point tensors, but none of FP64.

@@ -4,6 +4,7 @@ use super::base::{AT_MOST, COPY, ELEMENTWISE, GAP, MOVED, SLOW};
 use super::{InGraphs, Observed, conversions, dropout, lists, slices};
 use crate::findings::prelude::*;
 use crate::findings::run_time::are_off_critical_path;
+use crate::findings::step_loops::advice_for_short;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_random, is_resampling};
 use crate::profile::elementwise::could_be_dense;
@@ -265,7 +266,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         applies: |input, observed| observed.is_short && observed.could_be_merged(input),
         title: "Many short element-wise kernels",
         issue: "{calls} of element-wise operations take {each} each on average: {time}{at}.",
-        model: "merge neighbors into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches){or_graphs}.",
+        model: "{loop}merge neighbors into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches){or_graphs}.",
         notes: &["{short}"],
         words: |group| {
             let operations = group.rows.iter().map(|row| row.operation);
@@ -279,6 +280,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 InGraphs::All => ("", IN_GRAPHS),
             };
             vec![
+                ("loop", advice_for_short(group.input)),
                 ("or_graphs", or_graphs.to_owned()),
                 ("short", short.to_owned()),
             ]

@@ -8,6 +8,17 @@ use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
 
+/// The steps of a chain for a title: "`add` and `relu`"; their number if there are many.
+fn steps(chain: &Candidate) -> String {
+    const NAMED: usize = 3;
+    let names = chain.names.iter();
+    let names: Vec<String> = names.map(|name| format!("`{}`", quotable(name))).collect();
+    match names.len() {
+        n if n > NAMED => format!("{n} element-wise steps"),
+        _ => format::listed(&names),
+    }
+}
+
 impl Subject for Candidate {
     type Of<'a> = Candidate;
 
@@ -37,11 +48,12 @@ impl Subject for Candidate {
         let largest = group.first();
         let (time_ns, run_ns) = (group.sum(|one| one.time_ns), group.sum(|one| one.run_ns));
         let place = match &largest.class {
-            Some(class) => format!("`{}`{}", quotable(class), of_forward(largest)),
-            None => "the code without recorded modules".to_owned(),
+            Some(class) => format!(", in `{}`{}", quotable(class), of_forward(largest)),
+            None => String::new(),
         };
         let others = match group.observed.len() as u64 {
             1 => String::new(),
+            n if place.is_empty() => format!(" in {}", format::counted(n, "place")),
             n => format!(" and {}", format::counted(n - 1, "other place")),
         };
         let saving = impact(group).map(|impact| {
@@ -56,6 +68,8 @@ impl Subject for Candidate {
         let instances = format::counted(count(|one| one.n_instances), "instance");
         vec![
             ("n", n_steps.to_string()),
+            ("steps", steps(largest)),
+            holds("one", largest.names.len() == 1),
             ("kernels", kernels),
             ("instances", instances),
             ("place", place),
@@ -184,8 +198,8 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         key: "gemm_epilogue",
         when: "element-wise operators directly follow a GEMM or convolution",
         applies: |_, chain| chain.kind == ChainKind::GemmEpilogue,
-        title: "GEMM or convolution and what follows it in {n} kernels",
-        issue: "{kernels} after it in {instances} of the same steps, in {place}{others}: {time}{worth}.",
+        title: "{steps} right after a GEMM or convolution",
+        issue: "{steps} {one?follows a GEMM or convolution in a kernel of its own|follow a GEMM or convolution in kernels of their own}: {kernels} in {instances}{place}{others}, {time}{worth}.",
         model: "Compile the module with `torch.compile` and autotuned GEMMs, or call an operator that takes bias and activation along.",
         kernel: "Offer the element-wise steps as an epilogue of the GEMM, so that its result is not written and read again.",
         ..CHAIN
@@ -194,8 +208,8 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         key: "norm_epilogue",
         when: "element-wise operators directly follow a fused normalization",
         applies: |_, chain| chain.kind == ChainKind::NormEpilogue,
-        title: "Normalization and what follows it in {n} kernels",
-        issue: "{kernels} after it in {instances} of the same steps, in {place}{others}: {time}{worth}.",
+        title: "{steps} right after a normalization",
+        issue: "{steps} {one?follows a normalization in a kernel of its own|follow a normalization in kernels of their own}: {kernels} in {instances}{place}{others}, {time}{worth}.",
         model: "Use a normalization that takes {affine?scale and shift|activation and residual} along, or compile the module with `torch.compile`{batch_norm?; in evaluation a batch norm can be folded into the convolution before it}.",
         kernel: "Offer {affine?scale and shift|activation and residual} as the end of the normalization, so that its result is not written and read again.",
         words: |group| {
@@ -235,7 +249,7 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
 
 const CHAIN: Rule<Candidate> = Rule {
     gate: |group| is_worth_it(group),
-    issue: "{kernels} in {instances} of the same steps, in {place}{others}: {time}{worth}.",
+    issue: "{kernels} in {instances} of the same steps{place}{others}: {time}{worth}.",
     model: "Compile the code around these operators with `torch.compile`, which makes one kernel of them.",
     kernel: "Provide one kernel for the chain that keeps intermediate results on chip and touches memory for inputs and result alone.",
     saves: Saves::Evidence,

@@ -177,10 +177,10 @@ pub(super) fn alignment(observed: &Observed) -> String {
         let each = each.collect::<Vec<String>>().join(" and ");
         let meaning = match observed.is_batched() {
             true => {
-                "in attention that is the sequence length, which can be padded or packed, and a fused attention kernel needs neither"
+                "in attention it is the sequence length, which can be padded or packed, and a fused attention kernel needs neither"
             }
             false => {
-                "of weights that is the hidden size or the vocabulary, of activations the number of tokens"
+                "in weights it is the hidden size or the vocabulary, in activations the number of tokens"
             }
         };
         means.push(format!(

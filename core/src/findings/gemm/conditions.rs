@@ -30,9 +30,9 @@ fn longest_helper(input: &Input, observed: &Observed) -> Option<HelperKind> {
     Some(measured.helpers.first()?.kind)
 }
 
-/// Whether an operand is one matrix for the whole batch, and an entry of the other one is narrower than most tiles.
+/// Whether an operand is one matrix for the whole batch, and an entry of the other one is narrower than the largest tiles.
 pub(super) fn shares_matrix(input: &Input, observed: &Observed) -> bool {
-    const NARROW: u64 = 128;
+    const NARROW: u64 = 256;
     let operation = observed.operation;
     let Some((sizes, arguments)) = observed.sizes.zip(operation.arguments(input.profile)) else {
         return false;

@@ -2,16 +2,18 @@
 
 mod advice;
 mod conditions;
+mod growing;
 mod norm;
 mod quantization;
 mod rules;
+mod short;
 #[cfg(test)]
 mod tests;
 
 use std::sync::OnceLock;
 
 use super::expert_loops::ExpertLoops;
-use super::narrower::{is_complex, is_wide, saved_by_16_bit};
+use super::narrower::{is_wide, saved_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
@@ -26,6 +28,7 @@ use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{Helper, MeasuredOperations};
 use crate::profile::operations::Operation;
 use conditions::is_of_chunk;
+use growing::Growing;
 use norm::SlowNorm;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
@@ -60,6 +63,8 @@ struct Observed<'a> {
     is_of_chunk: bool,
     /// A slow norm that its operator runs before it.
     norm: Option<SlowNorm>,
+    /// It has some rows more in each step.
+    growing: Option<Growing>,
 }
 
 impl Observed<'_> {
@@ -128,7 +133,7 @@ impl Observed<'_> {
 }
 
 pub(super) const DOCS: Docs = || {
-    let of_gemms = [rules::RULES, rules::SHORT].map(rule::docs).concat();
+    let of_gemms = [rules::RULES, short::SHORT].map(rule::docs).concat();
     [of_gemms, rule::docs(quantization::RULES)].concat()
 };
 
@@ -154,6 +159,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let look = |row| look(input, row, &known, among_narrow);
     let mut observed: Vec<Observed> = rows.iter().map(look).collect();
     mark_one_input(input, &mut observed);
+    growing::mark(input, &mut observed);
     let of_experts = ExpertLoops::of(input);
     for one in &mut observed {
         one.is_of_expert = of_experts.gemms.contains(&one.row.operation);
@@ -182,7 +188,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             &gate,
             "GEMM",
         ),
-        rule::find(input, rules::SHORT, short),
+        rule::find(input, short::SHORT, short),
     ]
     .concat();
     outcome.notes.extend(launch_scale_note(input, rows));
@@ -203,7 +209,7 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
         return false;
     }
     // These are rated together, because each is small.
-    if observed.is_of_one_input {
+    if observed.is_of_one_input || observed.growing.is_some() {
         return !row.is_anomaly;
     }
     if observed.is_of_expert && gate.is_slow(row) {
@@ -291,6 +297,7 @@ fn look<'a>(
         is_of_expert: false,
         is_of_chunk: is_of_chunk(input, row, operation),
         norm: SlowNorm::of(input, row, operation),
+        growing: None,
     }
 }
 
@@ -347,11 +354,23 @@ fn mark_one_input(input: &Input, observed: &mut [Observed]) {
 
 /// Whether FP32 or FP64 is wider than most of the trace, or slower than 16 bits would be.
 fn is_too_wide(input: &Input, row: &Row, spec: ComputeSpec, among_narrow: bool) -> bool {
-    // FP64 in all of a trace is intended.
-    let saves = || {
-        spec.precision != Precision::Fp64 && saved_by_16_bit(input, row).is_some_and(|ns| ns > 0)
+    // FP64 in all of a trace is intended, except on a GPU that is not made for it.
+    let may_be_narrower = || spec.precision != Precision::Fp64 || is_fp64_slow(input);
+    let saves = || may_be_narrower() && saved_by_16_bit(input, row).is_some_and(|ns| ns > 0);
+    is_wide(spec)
+        && !input.operation(row.operation).is_complex(input.profile)
+        && (among_narrow || saves())
+}
+
+/// Whether FP32 is far faster than FP64, as on GPUs for graphics and inference.
+fn is_fp64_slow(input: &Input) -> bool {
+    const FAR: f64 = 16.0;
+    let rate = |precision| {
+        let figure = input.gpu()?.vector_rate(precision, input.options.basis)?;
+        Some(figure.tflops)
     };
-    is_wide(spec) && !is_complex(input, input.operation(row.operation)) && (among_narrow || saves())
+    let rates = rate(Precision::Fp64).zip(rate(Precision::Fp32));
+    rates.is_some_and(|(fp64, fp32)| fp32 >= fp64 * FAR)
 }
 
 fn is_narrow(spec: ComputeSpec) -> bool {

@@ -8,9 +8,10 @@ use super::conditions::{
     accumulates_slowly, beyond_arithmetic_ns, copies_summand, in_16_bits, is_gemv, is_of_split,
     is_outer, is_skinny, of_full_units, shares_matrix,
 };
+use super::short::PER_EXPERT;
 use super::{Observed, is_tiny};
 use crate::assess::waterfall::Cause;
-use crate::findings::compute::{beyond_roofline_ns, impact_of_gap, impact_of_steps, least_ns};
+use crate::findings::compute::{impact_of_gap, impact_of_steps};
 use crate::findings::finding::Impact;
 use crate::findings::narrower::{
     instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_types, saved_by_16_bit, width,
@@ -42,6 +43,7 @@ impl Subject for Observed<'static> {
 }
 
 pub(super) const RULES: &[Rule<Observed>] = &[
+    super::growing::RULE,
     Rule {
         class: "calls differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
@@ -156,7 +158,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "gemv",
         class: "matrix × vector",
         when: "M or N is 1",
-        applies: |_, observed| is_gemv(observed),
+        // Near the memory bandwidth only a narrower type is left, which other rules advise.
+        applies: |_, observed| is_gemv(observed) && (observed.is_low || !observed.is_wide),
         title: "Matrix-vector multiplications (GEMV)",
         issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so the matrix is read for a single vector}: {time}{at}.",
         model: "{advice}: reading the operands is what takes the time.",
@@ -432,47 +435,6 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..GAP
     },
 ];
-
-/// GEMMs that are about as short as their launch: each remains a kernel, which has a minimum time.
-pub(super) const SHORT: &[Rule<Observed>] = &[
-    Rule {
-        key: "short_gemm_per_expert",
-        when: "GEMMs of single experts are about as short as their launch, and many",
-        applies: |_, observed| observed.is_of_expert,
-        takes: SMALL.gate,
-        ..PER_EXPERT
-    },
-    SMALL,
-];
-
-const PER_EXPERT: Rule<Observed> = Rule {
-    title: "One GEMM after the other for each expert",
-    issue: "{calls} of GEMMs multiply the tokens of one expert each, one after the other: {time}{at}.",
-    model: "sort the tokens by expert once, and multiply all of them in one grouped GEMM for each projection (`torch._grouped_mm`) or with a fused MoE kernel; that also removes most launches, and the waits for the number of tokens of each expert.",
-    kernel: "a grouped GEMM computes the GEMMs of all experts in one launch: tune its tiles for these numbers of tokens.",
-    notes: &[
-        "Tokens are gathered by an index before these GEMMs and their results scattered after them, several times in each layer.",
-        "The estimate is the time of the GEMMs beyond their roofline. Idle time between their launches has findings of its own.",
-    ],
-    saves: Saves::AtMost(|_, observed| beyond_roofline_ns(observed.row)),
-    effect: Effect::FewerLaunches,
-    ..Rule::BASE
-};
-
-const SMALL: Rule<Observed> = Rule {
-    key: "many_small_products",
-    when: "many GEMMs are about as short as their launch",
-    title: "Many short GEMMs",
-    issue: "{calls} of GEMMs take {mean} each on average: {time}{at}.",
-    model: "join GEMMs of one input (fused projections), batch those of equal sizes (`bmm`, a grouped GEMM), or give each more rows (larger batches).",
-    words: |group| vec![("mean", format::time_ns(group.mean_ns(n_calls(&group.rows))))],
-    saves: Saves::AtMost(|_, observed| {
-        let least_ns = least_ns(observed.row);
-        beyond_roofline_ns(observed.row).map(|ns| ns.min(observed.row.time_ns - least_ns))
-    }),
-    effect: Effect::KernelTime,
-    ..Rule::SMALL_KERNELS
-};
 
 const HELPERS: Rule<Observed> = Rule {
     key: "helper_kernels",

@@ -14,6 +14,17 @@ pub(super) fn mib(mib: f64) -> u64 {
     (mib * f64::from(1 << 20)) as u64
 }
 
+/// Whether the allocator has so small a part of the GPU's memory that nobody needs more.
+pub(super) fn is_little(input: &Input, device: &DeviceMemory) -> bool {
+    let index = i64::from(device.device.index.max(0));
+    let mut known = input.profile.trace.devices.iter();
+    let own = known.find(|one| one.id.unwrap_or(0) == index);
+    let percent = own
+        .and_then(|own| own.total_memory)
+        .and_then(|total| share(device.most_reserved, total));
+    percent.is_some_and(|percent| percent < input.options.thresholds.memory_used_percent)
+}
+
 /// Failed allocations, with the largest.
 pub(super) fn failed(memory: &Memory) -> Vec<Issue> {
     let largest = memory.failed.iter().max_by_key(|one| one.bytes);

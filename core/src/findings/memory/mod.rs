@@ -149,8 +149,11 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let gpus = || memory.main().filter(|device| !device.device.is_cpu());
     for device in gpus() {
         let steps = memory_by_step(input.profile, device);
-        all.extend(levels::unused(input, device));
         all.extend(levels::growth(input, device, &steps));
+        if levels::is_little(input, device) {
+            continue;
+        }
+        all.extend(levels::unused(input, device));
         all.extend(holders::large(input, device));
         all.extend(holders::churn(input, device));
     }
@@ -196,7 +199,7 @@ fn facts(outcome: &mut Outcome, memory: &Memory) {
             ("peak", "Peak in use", Value::Bytes(device.peak.allocated)),
             (
                 "before",
-                "Of it allocated before",
+                "Allocated before the recording",
                 Value::Bytes(device.before_at_peak),
             ),
             (

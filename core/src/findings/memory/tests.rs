@@ -1,4 +1,6 @@
 use super::*;
+use crate::assess::ReportOptions;
+use crate::profile::Profile;
 use crate::report::Report;
 use crate::testing::Timetable;
 
@@ -106,6 +108,26 @@ fn one_operator_that_holds_much_has_the_remedy_that_its_name_proves() {
     for (around, op, key) in cases {
         assert_eq!(held_by(around, op), key, "{around} {op}");
     }
+}
+
+/// 210 MB of 1 GB, and of 80 GB, where nobody needs more memory.
+#[test]
+fn little_of_the_memory_is_no_finding() {
+    let keys = |total: u64| {
+        let timetable = Timetable::new()
+            .memory(100 * MB, 210 * MB)
+            .op("aten::cat", 10..90)
+            .block(1, 100 * MB, 25);
+        let device = format!(r#"{{"deviceProperties": [{{"id": 0, "totalGlobalMem": {total}}}], "#);
+        let json = timetable.json().replacen('{', &device, 1);
+        let imported = crate::import::import(json.as_bytes()).unwrap();
+        let report = Report::new(&Profile::new(imported), &ReportOptions::default());
+        let outcome = report.analyses.outcome("memory").unwrap();
+        let keys = outcome.findings.iter().map(|one| one.pattern);
+        keys.collect::<Vec<_>>()
+    };
+    assert_eq!(keys(1_000_000_000), ["memory_peak_concatenation"]);
+    assert_eq!(keys(80_000_000_000), [""; 0]);
 }
 
 /// One finding for all GPUs: about the one with the most memory; the others are named.

@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         title: "Expert GEMMs in separate kernels",
         issue: "{figures}; its GEMMs are kernels of their own.",
         model: "use a fused MoE operation, where the serving engine or library has one for these types.",
-        kernel: "tune tiles of both GEMMs for these numbers of tokens with the reproducer.",
+        kernel: "tune tiles of both GEMMs for these token counts with the reproducer.",
         notes: &[
             "The first GEMM writes what the second reads; a fused kernel keeps it on the chip.",
             EVENLY,
@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         title: "Routing and sorting of tokens",
         issue: "Choosing experts and sorting tokens takes {time}{at}, {share} of the time of the MoE layers; the longest is {longest}.",
         model: "{fused?|use fused routing (softmax, top-k and sorting in one kernel), and }larger batches of tokens.",
-        kernel: "{short?these kernels are short; merging them counts for more than tuning them|compare the longest of these kernels with other implementations for these numbers of tokens and experts, with the reproducer}.",
+        kernel: "{short?these kernels are short; merging them counts for more than tuning them|compare the longest of these kernels with other implementations for these counts of tokens and experts, with the reproducer}.",
         notes: &[
             "These are {operations} in {calls}; a trace does not show which of them the model needs.",
         ],
@@ -154,7 +154,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         title: "Routing and sorting of tokens at a low % of roofline",
         issue: "{figures}.",
         model: "choose experts for larger batches of tokens at once.",
-        kernel: "compare it with other implementations for these numbers of tokens and experts, with the reproducer.",
+        kernel: "compare it with other implementations for these counts of tokens and experts, with the reproducer.",
         notes: &[NOT_SHOWN],
         is_pattern: false,
         ..Rule::BASE
@@ -167,7 +167,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         },
         title: "Compute-bound MoE kernels at a low % of roofline",
         model: "{narrower}larger batches of tokens, so that the last tile of each expert is full.",
-        kernel: "tune tile sizes for these numbers of tokens for each expert with the reproducer.",
+        kernel: "tune tile sizes for these token counts of each expert with the reproducer.",
         words: |group| {
             let narrower = match group.any(|observed| has_narrow_types(group.input, observed)) {
                 true => None,

@@ -12,6 +12,7 @@ mod tests;
 
 use super::bandwidth::{Baseline, Simple};
 use super::compute::{gbps, main_cause};
+use super::elementwise::dropout::is_inference;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -31,6 +32,8 @@ struct Observed<'a> {
     n_kernels: usize,
     /// What most of its gap to the roofline is.
     cause: Option<Cause>,
+    /// It normalizes the weights of a layer, rather than its input.
+    is_of_weights: bool,
 }
 
 impl<'a> Observed<'a> {
@@ -47,6 +50,10 @@ impl<'a> Observed<'a> {
                 .get(input.profile, row.operation)
                 .map_or(1, |measured| measured.n_main_kinds),
             cause: Waterfall::of(input, row.operation).and_then(|all| main_cause(&all)),
+            is_of_weights: input
+                .operation(row.operation)
+                .short_name(input.profile)
+                .contains("_weight_norm"),
         }
     }
 
@@ -56,7 +63,11 @@ impl<'a> Observed<'a> {
     }
 }
 
-pub(super) const DOCS: Docs = || [rules::RULES, rules::FOLDABLE].map(rule::docs).concat();
+pub(super) const DOCS: Docs = || {
+    [rules::RULES, rules::FOLDABLE, rules::OF_WEIGHTS]
+        .map(rule::docs)
+        .concat()
+};
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
@@ -72,11 +83,15 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             .any(|observed| observed.norm.is_trained_batch_norm());
     let is_foldable =
         |observed: &&Observed| are_foldable && observed.norm.is_training == Some(false);
+    let (of_weights, observed): (Vec<Observed>, Vec<Observed>) = observed
+        .into_iter()
+        .partition(|observed| observed.is_of_weights && is_inference(input));
     let slow = observed.iter().filter(is_slow).collect();
     let foldable = observed.iter().filter(is_foldable).collect();
     outcome.findings = [
         rule::find(input, rules::RULES, slow),
         rule::find(input, rules::FOLDABLE, foldable),
+        rule::find(input, rules::OF_WEIGHTS, of_weights.iter().collect()),
         unmodelled(input, rows, &gate, "norm"),
     ]
     .concat();

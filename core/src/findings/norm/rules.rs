@@ -170,6 +170,23 @@ pub(super) const FOLDABLE: &[Rule<Observed>] = &[Rule {
     ..Rule::BASE
 }];
 
+/// Weights that are computed from their direction and length again in each call.
+pub(super) const OF_WEIGHTS: &[Rule<Observed>] = &[Rule {
+    key: "weight_norm_at_inference",
+    when: "it normalizes weights, and the trace has no backward pass",
+    gate: |group| group.is_large(|lines| lines.norm_gate_ms),
+    title: "Weights normalized in each forward pass",
+    issue: "{figures}; each call computes the same weights again from their direction and length.",
+    model: "compute the weights once before inference: `torch.nn.utils.parametrize.remove_parametrizations(module, \"weight\")`, or `torch.nn.utils.remove_weight_norm(module)`.",
+    kernel: "nothing to tune in kernels that need not run.",
+    notes: &[
+        "The trace has no backward pass. In training the weights change with each step, and this has to run.",
+    ],
+    saves: Saves::All,
+    has_reproducer: false,
+    ..Rule::BASE
+}];
+
 /// What the operations reach that norms are compared with, in percent of the memory bandwidth.
 fn yardstick_percent(group: &Group<Observed<'static>>) -> Option<f64> {
     weighted(group.observed.iter().filter_map(|observed| {

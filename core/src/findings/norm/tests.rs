@@ -193,3 +193,21 @@ fn a_norm_in_few_workgroups_is_called_that() {
     assert_contains(&finding.model, &["sums over all rows"]);
     assert_eq!(patterns(&backward(4096)), ["memory_bound_gap"]);
 }
+
+#[test]
+fn weights_are_not_normalized_again_at_inference() {
+    let args = "512x512x11:float, 512x1x1:float, =0";
+    let name = "aten::_weight_norm_interface";
+    let forward = || {
+        let model = Calls::new().call("aten::mm", "64x64*2", "gemm", 10);
+        model.calls(100, name, args, "weight_norm", 200)
+    };
+    let outcome = forward().outcome("norm");
+    let finding = only(&outcome, "weight_norm_at_inference");
+    assert_contains(&finding.model, &["remove_parametrizations"]);
+    assert_eq!(finding.impact.unwrap().high_ns, 100 * 200_000);
+    let name = "autograd::engine::evaluate_function: WeightNormInterfaceBackward0";
+    let training = forward().with(|table| table.op(name, 100_000..100_010));
+    let outcome = training.outcome("norm");
+    assert!(!patterns(&outcome).contains(&"weight_norm_at_inference"));
+}

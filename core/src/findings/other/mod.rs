@@ -11,8 +11,9 @@ use std::sync::Arc;
 use super::compute::is_wide;
 use super::{ANALYSES, Tier};
 use crate::findings::prelude::*;
+use crate::names::gemm::is_factorization;
 use crate::names::{Family, OtherKind, is_sort};
-use crate::perf::{odd_size, row_bytes_of_whole, sequential_steps};
+use crate::perf::{OpInput, dense_gradient, odd_size, row_bytes_of_whole, sequential_steps};
 use crate::profile::Profile;
 use crate::profile::collectives::communication;
 use crate::profile::launch::is_launched_by_graph;
@@ -25,6 +26,10 @@ struct Observed<'a> {
     is_in_fp32: bool,
     /// It takes long and is at a low % of roofline.
     is_slow: bool,
+    /// It writes the gradient of a table, nearly all of whose rows no index selects.
+    table: Option<SparseTable>,
+    /// It factorizes matrices.
+    is_factorization: bool,
     /// It selects as many rows as its source has, and copies all of its data.
     is_of_whole: bool,
     /// The steps that a recurrent layer takes one after the other.
@@ -41,6 +46,47 @@ impl Observed<'_> {
     /// Whether it is the gradient of a lookup that sorts indices.
     fn sorts(&self) -> bool {
         self.sorting_ns > 0 && matches!(self.kind, OtherKind::LookUp | OtherKind::Scatter)
+    }
+}
+
+/// A table of which a step uses few rows.
+#[derive(Debug, Clone, Copy)]
+struct SparseTable {
+    shape: [i64; 2],
+    n_indices: u64,
+}
+
+impl SparseTable {
+    /// `None` if indices may select a good part of its rows.
+    fn of(input: &OpInput) -> Option<SparseTable> {
+        const LEAST_ROWS_PER_INDEX: u64 = 4;
+        let (shape, n_indices) = dense_gradient(input)?;
+        let table = SparseTable { shape, n_indices };
+        (table.n_rows() >= n_indices.saturating_mul(LEAST_ROWS_PER_INDEX)).then_some(table)
+    }
+
+    fn n_rows(self) -> u64 {
+        self.shape[0].unsigned_abs()
+    }
+
+    /// The part of a time that goes to rows that no index selects.
+    fn unused_ns(self, ns: i64) -> i64 {
+        let used = self.n_indices as f64 / self.n_rows().max(1) as f64;
+        (ns as f64 * (1.0 - used)) as i64
+    }
+
+    /// The time of element-wise operations on all rows: the step of an optimizer, fills with zeros.
+    fn whole_ns(self, input: &Input) -> i64 {
+        let is_whole = |operation: &Operation| {
+            let arguments = operation.arguments(input.profile);
+            let first = arguments.and_then(|arguments| arguments.tensor_list(0));
+            first.is_some_and(|all| all.iter().any(|shape| **shape == self.shape))
+        };
+        let mut all = input.operations().collect::<Vec<_>>();
+        all.retain(|(_, operation, _)| {
+            operation.family == Family::Elementwise && is_whole(operation)
+        });
+        sum(all.iter().map(|(_, operation, _)| operation.kernel_ns))
     }
 }
 
@@ -95,6 +141,8 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 sorting_ns: sorting_ns(profile, operation),
                 is_in_fp32: work.and_then(|work| work.compute).is_some_and(is_wide),
                 is_slow: is_bottleneck(input, row, &gate),
+                table: arguments.as_ref().and_then(SparseTable::of),
+                is_factorization: is_factorization(operation.short_name(profile)),
                 is_of_whole: selects_whole(profile, operation),
                 sequential_steps: steps,
                 beyond_steps_ns: steps.and_then(beyond_steps_ns),

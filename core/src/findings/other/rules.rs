@@ -46,6 +46,45 @@ const SORTING_SHARE: f64 = 0.25;
 
 pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
+        key: "dense_gradient",
+        when: "the gradient of a table has four times as many rows as indices, or more, in 5 % of the computation or more",
+        applies: |_, observed| observed.table.is_some(),
+        takes: |group| group.is_much(),
+        title: "Dense gradient of a large table",
+        issue: "{figures}; {indices} select at most as many of {rows}, and the gradient of all others is zero{whole?. Element-wise operations on whole tables of this size take another {whole}}.",
+        model: "let the embedding return sparse gradients (`sparse=True`, with `torch.optim.SparseAdam` or `torch.optim.SGD`), or use a fused embedding operation that updates its table in the backward pass: only the rows in use are then written, and read by the optimizer.",
+        kernel: "nothing to gain in a kernel: the zeros need not be written.",
+        notes: &[
+            "The saving is the part of its time that goes to rows which no index selects. What the optimizer and `zero_grad` save on these rows comes on top.",
+            "A table that is the output layer of the model, too, has a dense gradient in any case.",
+        ],
+        words: |group| {
+            let input = group.input;
+            let table = group.first().table;
+            let whole_ns = table.map_or(0, |table| table.whole_ns(input));
+            let whole = match whole_ns {
+                0 => String::new(),
+                ns => time_and_share(ns, input),
+            };
+            let [indices, rows] = table.map_or([0; 2], |table| [table.n_indices, table.n_rows()]);
+            let indices = match indices {
+                1 => "1 index".to_owned(),
+                n => format!("{} indices", format::count(n)),
+            };
+            vec![
+                ("indices", indices),
+                ("rows", format::counted(rows, "row")),
+                ("whole", whole),
+            ]
+        },
+        saves: Saves::AtMost(|_, observed| {
+            let table = observed.table?;
+            Some(table.unused_ns(observed.row.time_ns))
+        }),
+        has_reproducer: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "sorted_accumulation",
         when: "the gradient of a look-up spends a quarter of its time or more on sorting indices",
         applies: |_, observed| is_for_sorting(observed),
@@ -87,11 +126,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "whole_tensors_gathered",
         when: "a look-up selects as many rows as its source has, of at least 64 KiB each, in 5 % of the computation or more",
         applies: |_, observed| observed.is_of_whole,
-        takes: |group| {
-            let share = group.input.percent_of_compute(group.time_ns());
-            let least = group.input.options.thresholds.medium_percent_of_compute;
-            share.is_some_and(|share| share >= least)
-        },
+        takes: |group| group.is_much(),
         title: "Whole tensors copied to reorder their rows",
         issue: "{figures}; it gathers as many rows as its source has.",
         model: "reorder indices instead of data: keep a table that says which rows each sequence reads (the block table of a paged KV cache), and copy only the rows that change.",
@@ -200,6 +235,20 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..MISCELLANEOUS
     },
     Rule {
+        key: "factorization",
+        when: "a matrix factorization is slow",
+        applies: |_, observed| is_miscellaneous(observed) && observed.is_factorization,
+        gate: |group| group.is_much(),
+        title: "Matrix factorizations",
+        model: "factorize several matrices of one size in one call (a batch), and small ones on the CPU; compare the libraries that can do it (`torch.backends.cuda.preferred_linalg_library`).",
+        kernel: "compare with a blocked algorithm, which does most of the work in GEMMs.",
+        notes: &[
+            "A factorization treats the columns of a matrix one after the other, so the roofline is out of its reach; how far is not known.",
+        ],
+        saves: Saves::Nothing,
+        ..MISCELLANEOUS
+    },
+    Rule {
         key: "compute_bound_gap",
         when: "any other operation is slow and compute-bound",
         applies: |_, observed| is_miscellaneous(observed) && is_compute_bound(observed),
@@ -233,8 +282,19 @@ const RECURRENT: Rule<Observed> = Rule {
 };
 
 const MISCELLANEOUS: Rule<Observed> = Rule {
-    title: "Other operations at a low % of roofline",
+    title: "{names} at a low % of roofline",
     issue: "{figures}.",
+    words: |group| {
+        let first = short_name(
+            group.input,
+            group.input.operation(group.first().row.operation),
+        );
+        let more = match group.observed.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        vec![("names", format!("`{first}`{more}"))]
+    },
     model: "see whether a fused or library operation does the same work for these shapes.",
     kernel: "profile the kernel with the reproducer.",
     notes: &[NOT_SHOWN],

@@ -250,3 +250,43 @@ fn many_short_look_ups_and_cells_are_told_by_their_number() {
         assert_eq!(patterns(&many(20)), [""; 0], "{op}");
     }
 }
+
+/// Its columns follow one another, so the rate of all units says nothing.
+#[test]
+fn a_factorization_promises_nothing() {
+    let args = "2048x2048:float, =reduced";
+    let calls = Calls::new().call("aten::linalg_qr", args, "geqr2_smem", 5_000);
+    let outcome = calls.outcome("other");
+    let finding = only(&outcome, "factorization");
+    assert_eq!(finding.impact, None);
+    assert_contains(&finding.model, &["in one call"]);
+}
+
+/// 65 536 indices into 20 million rows: 99.7 % of the gradient is zero. The optimizer reads and writes it all.
+#[test]
+fn few_rows_of_a_large_table_need_no_dense_gradient() {
+    let rows = |n: u32| {
+        let args = format!("65536x64:float, 65536:long int, ={n}, =-1, =False");
+        let table = format!("{n}x64:float*2");
+        let calls = Calls::new().call("aten::embedding_dense_backward", &args, "fill", 3_000);
+        let calls = calls.call("aten::add_", &table, "add", 8_000);
+        calls.outcome("other")
+    };
+    let outcome = rows(20_000_000);
+    let finding = only(&outcome, "dense_gradient");
+    assert_contains(&finding.model, &["`sparse=True`"]);
+    assert_contains(
+        &finding.issue,
+        &[
+            "65 536 indices",
+            "whole tables of this size take another 8.00 ms",
+        ],
+    );
+    let impact = finding.impact.unwrap();
+    assert!(
+        (2_989_000..2_991_000).contains(&impact.high_ns),
+        "{impact:?}"
+    );
+    // As many tokens as a vocabulary has words.
+    assert!(!patterns(&rows(100_000)).contains(&"dense_gradient"));
+}

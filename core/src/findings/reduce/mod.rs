@@ -10,7 +10,7 @@ use super::compute::impact_of_gap;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
-use crate::perf::share_of_radix_sort;
+use crate::perf::{share_of_radix_selection, share_of_radix_sort};
 use crate::profile::operations::Operation;
 use crate::profile::reduction::Axis;
 
@@ -19,16 +19,23 @@ struct Observed<'a> {
     name: &'a str,
     kind: ReductionKind,
     axis: Option<Axis>,
-    /// What is usual for a sort of its keys.
-    usual_sort: Option<Band>,
+    /// What is usual for a sort of its keys, or a selection from its values.
+    usual_passes: Option<Band>,
 }
 
 impl Observed<'_> {
-    /// Whether it sorts, and about as fast as a radix sort does.
-    fn sorts_as_usual(&self) -> bool {
-        let usual = self.usual_sort.zip(self.row.efficiency_percent);
-        self.kind == ReductionKind::Sorting
-            && usual.is_some_and(|(Band(low, _), percent)| percent >= low)
+    /// Whether it sorts or selects, and is about as fast as a radix sort or a radix selection.
+    fn is_as_usual(&self, kind: ReductionKind) -> bool {
+        let usual = self.usual_passes.zip(self.row.efficiency_percent);
+        self.kind == kind && usual.is_some_and(|(Band(low, _), percent)| percent >= low)
+    }
+
+    /// What it saves with as few passes at the usual bandwidth.
+    fn impact_of_passes(&self) -> Option<Impact> {
+        match self.usual_passes {
+            Some(band) => Impact::of_usual(self.row, band),
+            None => self.impact(),
+        }
     }
 
     /// What it saves at the usual efficiency, or at roofline if that is unknown.
@@ -42,10 +49,16 @@ impl Observed<'_> {
     }
 }
 
-/// The usual efficiency of a sort: its passes at 50 to 70 % of the memory bandwidth, as for other reductions.
-fn usual_sort(input: &Input, operation: &Operation) -> Option<Band> {
+/// The usual efficiency of a sort or a selection: its passes at 50 to 70 % of the memory bandwidth, as for other
+/// reductions.
+fn usual_passes(input: &Input, operation: &Operation, kind: ReductionKind) -> Option<Band> {
     let tensors = operation.tensors(input.profile);
-    let share = share_of_radix_sort(tensors.first()?.dtype)?;
+    let dtype = tensors.first()?.dtype;
+    let share = match kind {
+        ReductionKind::Sorting => share_of_radix_sort(dtype)?,
+        ReductionKind::Selection => share_of_radix_selection(dtype)?,
+        _ => return None,
+    };
     let Band(low, high) = rules::USUAL;
     Some(Band(low * share, high * share))
 }
@@ -57,12 +70,13 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let observed = rows.iter().map(|row| {
         let operation = input.operation(row.operation);
         let name = operation.short_name(input.profile);
+        let kind = ReductionKind::of(name);
         Observed {
             row,
             name,
-            kind: ReductionKind::of(name),
+            kind,
             axis: Axis::of(input.profile, operation),
-            usual_sort: usual_sort(input, operation),
+            usual_passes: usual_passes(input, operation, kind),
         }
     });
     let observed: Vec<Observed> = observed.collect();

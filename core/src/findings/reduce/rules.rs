@@ -31,6 +31,14 @@ const SORTING: Rule<Observed> = Rule {
     ..Rule::BASE
 };
 
+const SELECTION: Rule<Observed> = Rule {
+    key: "selection",
+    title: "Selecting the largest values",
+    issue: "{figures}; a selection reads its values several times.",
+    model: "select among fewer values where a part of them is enough, or use an operation that selects inside of what follows (sampling, MoE routing).",
+    ..Rule::BASE
+};
+
 pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "strided_reduction",
@@ -92,7 +100,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         when: "it sorts about as fast as a radix sort does",
-        applies: |_, observed| observed.sorts_as_usual(),
+        applies: |_, observed| observed.is_as_usual(ReductionKind::Sorting),
+        gate: |group| group.is_much(),
         kernel: "nothing to gain in a kernel: it is about as fast as sorts are.",
         notes: &[
             "Sorting reads and writes keys and indices once for each eight bits of a key: with that, it is near the memory bandwidth. What a model saves that sorts less is unknown.",
@@ -106,25 +115,28 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         applies: |_, observed| observed.kind == ReductionKind::Sorting,
         kernel: "compare it with other sorts for these sizes: a radix sort reads and writes keys and indices once for each eight bits of a key.",
         notes: &[PASSES],
-        saves: Saves::Each(|_, observed| {
-            let usual = observed
-                .usual_sort
-                .map(|band| Impact::of_usual(observed.row, band));
-            usual.unwrap_or_else(|| observed.impact())
-        }),
+        saves: Saves::Each(|_, observed| observed.impact_of_passes()),
         ..SORTING
     },
     Rule {
-        key: "selection",
+        when: "it selects the largest, k-th or middle values about as fast as a radix selection does",
+        applies: |_, observed| observed.is_as_usual(ReductionKind::Selection),
+        gate: |group| group.is_much(),
+        kernel: "nothing to gain in a kernel of its own: it is about as fast as selections are.",
+        notes: &[
+            "A selection reads all values once for each eight bits of them: with that, it is near the memory bandwidth. What a model saves that selects less is unknown.",
+        ],
+        saves: Saves::Nothing,
+        effect: Effect::FirstStep,
+        ..SELECTION
+    },
+    Rule {
         when: "it selects the largest, k-th or middle values",
         applies: |_, observed| observed.kind == ReductionKind::Selection,
-        title: "Selecting the largest values",
-        issue: "{figures}; a selection reads its values several times.",
-        model: "select among fewer values where a part of them is enough, or use an operation that selects inside of what follows (sampling, MoE routing).",
-        kernel: "compare it with other selections for this row length: short rows are sorted fastest, long ones split over several blocks.",
+        kernel: "compare it with other selections for this row length: short rows are sorted fastest, long ones split over several blocks. A radix selection reads all values once for each eight bits of them.",
         notes: &[PASSES],
-        saves: Saves::Heuristic,
-        ..Rule::BASE
+        saves: Saves::Each(|_, observed| observed.impact_of_passes()),
+        ..SELECTION
     },
     Rule {
         key: "compaction",

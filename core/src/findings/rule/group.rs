@@ -78,6 +78,13 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         are_large(self.input, &self.rows, &gate)
     }
 
+    /// Whether its operations are so much of the computation that a change of the model pays, whatever their speed.
+    pub(crate) fn is_much(&self) -> bool {
+        let share = self.input.percent_of_compute(self.time_ns());
+        let least = self.input.options.thresholds.medium_percent_of_compute;
+        share.is_some_and(|share| share >= least)
+    }
+
     /// The mean kernel time of `n` calls.
     pub(crate) fn mean_ns(&self, n: u64) -> i64 {
         self.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX)

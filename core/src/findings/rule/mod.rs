@@ -170,20 +170,22 @@ impl<S: Subject> Rule<S> {
         found.tables.extend(S::tables(group));
         let templates = [self.title, self.issue, self.model, self.kernel];
         let words = self.words_of(group);
-        let found = with_causes(found, group.input, &group.rows);
+        // Work that need not be done, or not in so many kernels: why each is slow does not matter.
+        let is_gone = !self.has_reproducer && !matches!(self.saves, Saves::Steps(_));
+        let found = with_causes(found, group.input, &group.rows, is_gone);
         Some(with_sentences(found, templates, self.notes, &words))
     }
 }
 
-/// Adds the causes that keep the longest operation from the roofline. Not generic, like the functions below: compiled
-/// once for all analyses.
-fn with_causes(mut found: Finding, input: &Input, rows: &[&Row]) -> Finding {
+/// Adds the causes that keep the longest operation from the roofline, unless the advice is to do without it. Not
+/// generic, like the functions below: compiled once for all analyses.
+fn with_causes(mut found: Finding, input: &Input, rows: &[&Row], is_gone: bool) -> Finding {
     if let Some(longest) = rows.first() {
         found
             .tables
             .extend(waterfall_table(input, longest.operation));
         // First steps are not about how fast operations are, and a slower GPU is not specific to one operation.
-        if !matches!(found.effect, Effect::FirstStep | Effect::FasterGpu) {
+        if !is_gone && !matches!(found.effect, Effect::FirstStep | Effect::FasterGpu) {
             found.causes = causes_of(input, longest.operation).unwrap_or_default();
         }
     }

@@ -7,6 +7,7 @@ use super::super::samples::assert_contains;
 use super::*;
 use crate::names::gemm::is_split_sum;
 use crate::report::Report;
+use crate::report::cards::asides;
 use crate::testing::{Timetable, options_on};
 
 const GEMM: &str = "Cijk_Alik_Bljk_BBS_BH_MT32x32x256";
@@ -456,6 +457,11 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
         .map(|impact| impact.high_ns)
         .max();
     assert_eq!(together, most);
+    let said = asides(&profile, &report).together;
+    assert_contains(
+        said.as_deref().unwrap_or_default(),
+        &["Finding 1 is the limit of what the others save, and is not added."],
+    );
 }
 
 #[test]

@@ -26,21 +26,18 @@ pub(super) const ATEN: &[Row] = &[
         aten::_scaled_dot_product_attention_math aten::_scaled_dot_product_fused_attention_overrideable
         aten::scaled_dot_product_attention"),
 
-    ours(conv::kernel_size_first, "
-        aten::_conv_depthwise2d aten::_slow_conv2d_forward aten::conv_depthwise3d
-        aten::slow_conv_dilated2d aten::slow_conv_dilated3d"),
     reference(Conv, |call| conv::convolution(call)?.forward(), "aten::convolution").backward(|call| conv::convolution(call)?.backward(), Some("CONV_bwd")),
     reference(Conv, conv::convolution_backward, "aten::convolution_backward").backward_label("CONV_bwd"),
-    ours(|call| unlisted(conv::convolution(call)?.forward()), "aten::_convolution aten::convolution_overrideable"),
-    ours(conv::functional, "aten::conv1d aten::conv2d aten::conv3d"),
-    ours(conv::functional_transpose, "aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d"),
-    ours(|call| conv::vendor(call, 2), "aten::cudnn_convolution"),
+    ours(|call| unlisted(conv::of_call(call)), "
+        aten::_conv_depthwise2d aten::_convolution aten::_slow_conv2d_forward aten::conv1d aten::conv2d
+        aten::conv3d aten::conv_depthwise3d aten::conv_transpose1d aten::conv_transpose2d
+        aten::conv_transpose3d aten::convolution_overrideable aten::cudnn_convolution
+        aten::cudnn_convolution_transpose aten::miopen_convolution aten::miopen_convolution_transpose
+        aten::miopen_depthwise_convolution aten::slow_conv_dilated2d aten::slow_conv_dilated3d
+        aten::slow_conv_transpose2d aten::slow_conv_transpose3d"),
     ours(conv::with_relu, "
         aten::cudnn_convolution_add_relu aten::cudnn_convolution_relu aten::miopen_convolution_add_relu
         aten::miopen_convolution_relu"),
-    ours(conv::vendor_transpose, "aten::cudnn_convolution_transpose aten::miopen_convolution_transpose"),
-    ours(|call| conv::vendor(call, 3), "aten::miopen_convolution aten::miopen_depthwise_convolution"),
-    ours(conv::kernel_size_first_transpose, "aten::slow_conv_transpose2d aten::slow_conv_transpose3d"),
 
     ours(elementwise::pad_backward, "
         aten::reflection_pad1d_backward aten::reflection_pad2d_backward aten::reflection_pad3d_backward

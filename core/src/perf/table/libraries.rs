@@ -13,6 +13,8 @@ use super::{Row, ours, reference};
 pub(super) const LIBRARIES: &[Row] = &[
     ours(aten_attention::qkv_packed, "FlashAttnQKVPackedFunc"),
     ours(aten_attention::te_fused, "FusedAttnFunc"),
+    ours(flash_attention::neighborhood, "
+        natten::na1d_forward natten::na2d_forward natten::na3d_forward"),
     ours(|call| aten_attention::CUTLASS_BACKWARD.backward(call), "xformers::efficient_attention_backward_cutlass"),
     ours(aten_attention::efficient_forward, "xformers::efficient_attention_forward_cutlass"),
 
@@ -111,6 +113,11 @@ pub(super) const LIBRARIES: &[Row] = &[
     ours(ssm::causal_conv1d_backward, "DaoAILab::_causal_conv1d_bwd_cpp"),
     reference(Ssm, ssm::causal_conv1d, "DaoAILab::_causal_conv1d_fwd_cpp"),
     ours(ssm::chunk_scan, "MambaChunkScanCombinedFn"),
+    ours(ssm::chunked_attention, "
+        ChunkGLAFunction ChunkLightningAttnFunction ChunkLinearAttentionFunction ChunkRetentionFunction
+        ChunkSimpleGLAFunction"),
+    ours(ssm::chunked_delta_rule, "
+        ChunkDeltaRuleFunction ChunkGatedDeltaRuleFunction ChunkKDAFunction"),
     reference(Ssm, ssm::mamba_ssd, "MambaSplitConv1dScanCombinedFn").backward_label("SSM_bwd"),
     ours(ssm::selective_scan, "SelectiveScanFn"),
 

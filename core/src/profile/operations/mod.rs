@@ -132,6 +132,12 @@ impl Operation {
         tensors.filter(is_known).collect()
     }
 
+    /// Whether it works on complex numbers, which have no replacement of 16 bits or fewer.
+    pub(crate) fn is_complex(&self, profile: &Profile) -> bool {
+        let mut tensors = self.tensors(profile).into_iter();
+        tensors.any(|tensor| tensor.dtype.contains("complex"))
+    }
+
     /// The shapes of its arguments; empty if not recorded.
     pub fn dims<'a>(&self, profile: &'a Profile) -> &'a [Dims] {
         let args = self.args(profile);

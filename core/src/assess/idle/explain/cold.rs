@@ -12,8 +12,11 @@ use crate::trace::{Category, EventId, StringId};
 /// Loading kernels is a significant part of a gap if it takes more than 1/`LOADING_PART` of it.
 const LOADING_PART: i64 = 10;
 
-/// A call that takes this many times the average of later ones counts as a first use.
+/// A call that takes this many times the average of later ones counts as a first use …
 const TIMES_AS_LONG: i64 = 3;
+
+/// … and that many even before a kernel that ran before: something else was set up.
+const FAR_LONGER: i64 = 100;
 
 /// At least this many later calls are required.
 const LATER_CALLS: i64 = 2;
@@ -44,7 +47,7 @@ impl<'a> FirstUses<'a> {
 
     /// Whether something that ran for the first time is the cause of a gap: kernels were loaded during it, or it
     /// precedes the first use of a kernel and either some kernel loading overlaps with it or it is spent in code whose
-    /// first call takes much longer than the later ones.
+    /// first call takes much longer than the later ones. Without a new kernel, it has to take far longer.
     pub(super) fn is_cold(
         &self,
         activities: &CpuActivities,
@@ -56,7 +59,11 @@ impl<'a> FirstUses<'a> {
         if loading_ns > gap.length() / LOADING_PART {
             return true;
         }
-        self.is_first(after) && (loading_ns > 0 || code.is_some_and(|call| self.was_slow(call)))
+        let was_slow = |times| code.is_some_and(|call| self.was_slow(call, times));
+        match self.is_first(after) {
+            true => loading_ns > 0 || was_slow(TIMES_AS_LONG),
+            false => was_slow(FAR_LONGER),
+        }
     }
 
     fn is_first(&self, work: &GpuWork) -> bool {
@@ -73,8 +80,8 @@ impl<'a> FirstUses<'a> {
         kernels.get(&work.name) == Some(&work.span.start_ns)
     }
 
-    /// Whether a call is the first with its name, and took much longer than those after it.
-    fn was_slow(&self, call: EventId) -> bool {
+    /// Whether a call is the first with its name, and took this many times as long as those after it.
+    fn was_slow(&self, call: EventId, times: i64) -> bool {
         let trace = &self.profile.trace;
         let events = &trace.events;
         let calls = self.calls.get_or_init(|| {
@@ -101,6 +108,6 @@ impl<'a> FirstUses<'a> {
         let later_ns = of_name.ns.saturating_sub(ns);
         of_name.first.is_some_and(|(_, first)| first == call)
             && later >= LATER_CALLS
-            && ns.saturating_mul(later) > later_ns.saturating_mul(TIMES_AS_LONG)
+            && ns.saturating_mul(later) > later_ns.saturating_mul(times)
     }
 }

@@ -136,6 +136,8 @@ fn a_slower_cpu_is_told_from_a_slower_operator() {
         &all.gap,
         "the CPU takes 2.50× as long for the same operators",
     );
+    let little = gap([23; 3]);
+    assert_contains(&little.gap, "the CPU takes 1.15× as long");
     let one = gap([110, 20, 20]);
     assert!(!one.title.contains("the CPU takes longer"), "{}", one.title);
 }

@@ -300,3 +300,31 @@ fn dropout_is_named() {
     assert_contains_none(&without.causes, &["dropout"]);
     assert_contains_none(&without.model, &["dropout"]);
 }
+
+/// The framework's unfused path, where the operator itself launches its kernels.
+#[test]
+fn the_math_path_is_no_fused_kernel() {
+    let args = "4x16x2048x64*3, _:Scalar, =0., =False";
+    let op = "aten::_scaled_dot_product_attention_math";
+    let outcome = Calls::new()
+        .call(op, args, "softmax", 900)
+        .outcome("sdpa_fwd");
+    let finding = only(&outcome, "not_flash");
+    assert_eq!(finding.title, "Attention without a fused kernel");
+    assert_contains(&finding.issue, &["write all scores to memory"]);
+}
+
+/// 512 rows of 64 positions, in states of 128 × 128: 24.6 GFLOP and 0.5 GB, 100 µs at 5.3 TB/s.
+#[test]
+fn linear_attention_is_compared_with_what_it_moves() {
+    let linear = |us: u32| {
+        let args = "4x4096x8x128*3, 4x4096x8:float, 4x4096x8";
+        let kernel = "chunk_gated_delta_rule_fwd_kernel_h_blockdim64";
+        let calls = Calls::new().call("ChunkGatedDeltaRuleFunction", args, kernel, us);
+        calls.outcome("sdpa_fwd")
+    };
+    let slow = linear(2_000);
+    let finding = only(&slow, "other_attention");
+    assert_eq!(finding.title, "Linear attention at a low % of roofline");
+    assert_eq!(patterns(&linear(150)), [""; 0]);
+}

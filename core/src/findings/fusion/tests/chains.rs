@@ -45,7 +45,7 @@ fn repeated_steps_are_instances_and_copies_are_none() {
 fn without_frames_the_operators_have_to_say_it() {
     let found = outcome(&run(Calls::new(), &long_norm()));
     let finding = only(&found, "rms_norm");
-    assert_contains(&finding.issue, &["without recorded modules"]);
+    assert_contains(&finding.issue, &["instance of the same steps: "]);
     assert_contains(&finding.reasoning.concat(), &["medium"]);
     assert_eq!(found.notes.len(), 1);
     let chain = [ADD, EXP, unary("aten::sin")];

@@ -66,9 +66,12 @@ fn a_batch_norm_takes_addition_and_activation_along() {
     );
     let outcome = blocks("BatchNorm2d", &[norm]);
     let finding = only(&outcome, "norm_epilogue");
-    assert!(finding.title.ends_with("in 3 kernels"));
+    assert!(finding.title.ends_with("` right after a normalization"));
     assert_eq!(finding.time_ns, 4 * 500_000);
-    assert_contains(&finding.issue, &["8 kernels after it in 4 instances"]);
+    assert_contains(
+        &finding.issue,
+        &["kernels of their own: 8 kernels in 4 instances"],
+    );
     let advice = ["activation and residual", "a batch norm can be folded"];
     assert_contains(&finding.model, &advice);
     assert_eq!(finding.confidence, Some(Confidence::High));

@@ -194,3 +194,26 @@ fn what_writes_most_is_not_advised_to_read_less() {
     let tokens = model("aten::mm", "32x8192, 8192x8192");
     assert_contains(&tokens, &["larger batches", "8 or 4 bits"]);
 }
+
+/// FP64 has 1/64 of the rate of FP32 on a gaming GPU; on one for computing it is what was asked for.
+#[test]
+fn fp64_is_named_on_a_gpu_that_is_not_made_for_it() {
+    let keys = |gpu: &str, us: u32| {
+        let calls = Calls::new().call("aten::mm", "2048x2048:double*2", "ampere_dgemm", us);
+        patterns(&calls.outcome_on(gpu, "gemm")).concat()
+    };
+    assert_eq!(keys("RTX-4090", 16_600), "wide_precision");
+    assert_eq!(keys("A100-80GB", 1_100), "");
+}
+
+/// At 80 % of the memory bandwidth one vector has nothing to gain but a narrower type.
+#[test]
+fn a_fast_gemv_in_fp32_is_about_its_type() {
+    let keys = |us: u32| {
+        let args = "8192x8192:float, 8192:float";
+        let calls = Calls::new().call("aten::mv", args, "gemv2T", us);
+        patterns(&calls.outcome_on("H100", "gemm")).concat()
+    };
+    assert_eq!(keys(400), "gemv");
+    assert_eq!(keys(100), "wide_precision");
+}

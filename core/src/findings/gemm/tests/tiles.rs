@@ -162,6 +162,10 @@ fn one_matrix_for_a_whole_batch_is_multiplied_once() {
         let finding = only(&outcome, "shared_matrix");
         assert_contains(&finding.model, &["folded into the rows"]);
     }
+    // 128 rows fill the rows of small tiles alone.
+    let args = "64x128x4096, 64x4096x4096@0x4096x1";
+    let rows = Calls::new().call("aten::bmm", args, kernel, 1_000);
+    only(&rows.outcome_on("H100", "gemm"), "shared_matrix");
     // At 80 % of roofline tiles cost nothing; each entry may have a matrix of its own.
     assert_eq!(patterns(&of(shared, 43)), [""; 0]);
     assert!(!patterns(&of("64x4096x4096", 5_000)).contains(&"shared_matrix"));
