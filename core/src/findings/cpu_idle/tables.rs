@@ -208,9 +208,10 @@ fn with_unknown(idle: &Idle, of: usize, mut table: Table) -> Table {
     if ns <= 0 {
         return table;
     }
+    let kind = if of == 0 { "CPU work" } else { "First use" };
     let cell = |column: &str| match column {
         "function" => Value::Quoted("(nothing recorded)".to_owned()),
-        "kind" => Value::Text("CPU work".to_owned()),
+        "kind" => Value::Text(kind.to_owned()),
         "gaps" => Value::Count(unknown.all.count),
         "idle_time" => Value::Ns(ns),
         "percent_of_idle" => Value::percent(percent_of(ns, idle.timeline.idle_ns)),
