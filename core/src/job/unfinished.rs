@@ -140,12 +140,13 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Hang> {
     })
 }
 
+/// A rank with its call.
+type CallOfRank<'a> = (usize, Call<'a>);
+
 /// The first collective of a group that has not ended on some rank: the ranks that call it, and those that do not.
 /// Collectives are told by their numbers, or by their order where as many ended on all ranks; `None` if neither is
 /// possible, or if all ended.
-fn first_open<'a>(
-    lists: &[(usize, Vec<Call<'a>>)],
-) -> Option<(Vec<(usize, Call<'a>)>, Vec<usize>)> {
+fn first_open<'a>(lists: &[(usize, Vec<Call<'a>>)]) -> Option<(Vec<CallOfRank<'a>>, Vec<usize>)> {
     let mut calls = lists.iter().flat_map(|(_, calls)| calls);
     let have_seq = calls.all(|(of, _)| of.seq.is_some());
     let n_ended = |calls: &[Call]| calls.iter().filter(|(_, is_open)| !is_open).count();

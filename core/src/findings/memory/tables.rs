@@ -95,7 +95,7 @@ pub(super) fn operators(
     let profile = input.profile;
     let mut all = device.by_operator(profile);
     all.retain(|one| figure(one) > 0);
-    all.arrange_by_largest(|one| figure(one));
+    all.arrange_by_largest(figure);
     all.truncate(MOST_ROWS);
     let life = |one: &OperatorMemory| Value::ns(one.median_life_ns);
     let columns: &[CellColumn<OperatorMemory>] = &[
