@@ -44,7 +44,8 @@ fn reads_gemm(ops: &[&str], first: &Tensor, last: &Tensor, tensors: &[Tensor]) -
         .any(|op| matches!(*op, "add" | "sub" | "mul" | "div"));
     // Only what follows a GEMM is viewed this way.
     let views = ops.contains(&"_unsafe_view");
-    let is_flat = last.shape.len() == 2 && first.shape.len() > 2 && first.n() == last.n();
+    let is_flat =
+        last.shape.len() == 2 && first.shape.len() > 2 && first.n().total_cmp(&last.n()).is_eq();
     is_last && combines && views && is_flat
 }
 

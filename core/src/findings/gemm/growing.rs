@@ -25,29 +25,38 @@ pub(super) struct Growing {
     pub(super) new: u64,
 }
 
+/// The GEMMs of one step with the same weights, ordered by their rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    rows: u64,
+    start_ns: i64,
+    /// Where they are in the list of all.
+    at: usize,
+}
+
 /// Marks GEMMs that grow from step to step, where nothing is trained and no serving engine forms batches.
 pub(super) fn mark(input: &Input, observed: &mut [Observed]) {
     let profile = input.profile;
     if profile.is_training() || profile.serving().is_some() {
         return;
     }
-    let mut by_weights: Map<(StringId, u64, u64), Vec<(u64, i64, usize)>> = Map::default();
+    let mut by_weights: Map<(StringId, u64, u64), Vec<Step>> = Map::default();
     for (at, one) in observed.iter().enumerate() {
         let sizes = one.sizes.filter(|sizes| sizes.batch == 1);
         if let Some((sizes, call)) = sizes.zip(one.operation.first()) {
             let key = (one.operation.key.name, sizes.n, sizes.k);
-            let start_ns = profile.trace.events.ts_ns(call.event);
-            by_weights
-                .entry(key)
-                .or_default()
-                .push((sizes.m, start_ns, at));
+            by_weights.entry(key).or_default().push(Step {
+                rows: sizes.m,
+                start_ns: profile.trace.events.ts_ns(call.event),
+                at,
+            });
         }
     }
     for all in by_weights.values_mut() {
         all.arrange();
         for (new, steps) in series(all) {
-            for (_, _, at) in steps {
-                if let Some(one) = observed.get_mut(*at) {
+            for step in steps {
+                if let Some(one) = observed.get_mut(step.at) {
                     one.growing = Some(Growing { new });
                 }
             }
@@ -56,18 +65,18 @@ pub(super) fn mark(input: &Input, observed: &mut [Observed]) {
 }
 
 /// The parts of a list, by rows, whose rows grow by one number, one after the other in time; with that number.
-fn series(all: &[(u64, i64, usize)]) -> Vec<(u64, &[(u64, i64, usize)])> {
+fn series(all: &[Step]) -> Vec<(u64, &[Step])> {
     let mut found = Vec::new();
     let mut rest = all;
-    while let [(first, ..), (second, ..), ..] = rest {
-        let new = second - first;
-        let goes_on = |pair: &[(u64, i64, usize)]| match pair {
-            [one, next] => new > 0 && next.0 - one.0 == new && next.1 > one.1,
+    while let [first, second, ..] = rest {
+        let new = second.rows - first.rows;
+        let goes_on = |pair: &[Step]| match pair {
+            [one, next] => new > 0 && next.rows - one.rows == new && next.start_ns > one.start_ns,
             _ => false,
         };
         let n = 1 + rest.windows(2).take_while(|pair| goes_on(pair)).count();
         let (steps, left) = rest.split_at(n);
-        if n >= LEAST_STEPS && *first >= new.saturating_mul(LEAST_ROWS_PER_NEW) {
+        if n >= LEAST_STEPS && first.rows >= new.saturating_mul(LEAST_ROWS_PER_NEW) {
             found.push((new, steps));
         }
         rest = left;
