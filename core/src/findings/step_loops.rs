@@ -124,11 +124,13 @@ fn step_loops(profile: &Profile) -> StepLoops {
         *spans = union(std::mem::take(spans));
     }
     for (track, spans) in &by_track {
+        let before =
+            |ns: i64| found.partition_point(|one| (one.track, one.span.start_ns) < (*track, ns));
         for span in spans {
-            let inside = found.iter().filter(|one| one.track == *track);
-            let inside = inside.filter(|one| span.contains(one.span.start_ns));
+            let inside = found.get(before(span.start_ns)..before(span.end_ns));
+            let n_steps = inside.unwrap_or_default().iter().map(|one| one.n_steps);
             all.n_loops += 1;
-            all.n_steps += inside.map(|one| one.n_steps).max().unwrap_or(0);
+            all.n_steps += n_steps.max().unwrap_or(0);
         }
     }
     all.longest = found
@@ -152,7 +154,7 @@ fn step_loops(profile: &Profile) -> StepLoops {
     all
 }
 
-/// All loops with enough steps, in the order of their ends.
+/// All loops with enough steps, by thread and start.
 fn loops(profile: &Profile) -> Vec<StepLoop> {
     let trace = &profile.trace;
     let Some(name) = trace.strings.find(TAKES_SLICE) else {
@@ -188,7 +190,7 @@ fn loops(profile: &Profile) -> Vec<StepLoop> {
     }
     done.extend(open.into_values());
     done.retain(|one| one.n_steps >= LEAST_STEPS);
-    done.arrange_by_key(|one| (one.span.end_ns, one.first));
+    done.arrange_by_key(|one| (one.track, one.span.start_ns, one.first));
     done
 }
 
