@@ -90,7 +90,7 @@ fn at(start: usize, letters: &[char]) -> i32 {
 /// The `most` best texts by score, best first; ties keep their order.
 pub fn best<T>(scored: impl Iterator<Item = (i32, T)>, most: usize) -> Vec<T> {
     let mut scored: Vec<(i32, T)> = scored.collect();
-    scored.arrange_by_key(|(score, _)| std::cmp::Reverse(*score));
+    scored.arrange_by_largest(|(score, _)| *score);
     scored.into_iter().take(most).map(|(_, one)| one).collect()
 }
 

@@ -78,7 +78,7 @@ fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
     });
     let kernels = kernels.map(|time| one(time, None, true));
     let mut top: Vec<TopOperation> = operations.chain(kernels).collect();
-    top.arrange_by_key(|one| std::cmp::Reverse(one.time.ns));
+    top.arrange_by_largest(|one| one.time.ns);
     top.truncate(N_TOP);
     top
 }

@@ -135,7 +135,7 @@ fn families(drawn: &[charts::Mark], share: impl Fn(i64) -> f64) -> Vec<FamilyTim
     for time in &mut times {
         time.percent = share(time.ns);
     }
-    times.arrange_by_key(|time| std::cmp::Reverse(time.ns));
+    times.arrange_by_largest(|time| time.ns);
     times
 }
 

@@ -177,7 +177,7 @@ impl Text {
 fn inflate(inflater: &mut Inflater, bytes: &[u8], packed: &mut Packed) -> io::Result<()> {
     let mut inflated = TextBuffer::default();
     inflater.push(bytes, &mut inflated);
-    packed.push(inflated.text())
+    packed.push(inflated.bytes())
 }
 
 /// The archive being written.

@@ -102,8 +102,7 @@ pub(crate) fn partition_point_near<T>(
         low = low.saturating_sub(step);
         step *= 2;
     }
-    let between = items.get(low..high).unwrap_or_default();
-    low + between.partition_point(&is_before)
+    first_not(low..high, before)
 }
 
 /// The sorted position of each item. Not generic, so it is compiled once.

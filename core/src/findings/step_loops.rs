@@ -12,6 +12,7 @@ use crate::base::interval::{Interval, union};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::findings::prelude::*;
+use crate::names::words::holds;
 use crate::profile::Profile;
 use crate::trace::{Category, EventId, ShapeId, TrackId};
 
@@ -161,7 +162,7 @@ fn loops(profile: &Profile) -> Vec<StepLoop> {
         return Vec::new();
     };
     let events = &trace.events;
-    let calls = events.of_category(|of| of == Category::CpuOp);
+    let calls = events.in_category(Category::CpuOp);
     let mut calls: Vec<EventId> = calls.filter(|call| events.name(*call) == name).collect();
     calls.arrange_by_key(|call| (events.ts_ns(*call), *call));
     let mut open: Map<(TrackId, ShapeId, i64), StepLoop> = Map::default();
@@ -208,11 +209,8 @@ fn slice(profile: &Profile, call: EventId) -> Option<(ShapeId, i64, i64)> {
 }
 
 fn is_in_mamba(profile: &Profile, call: EventId) -> bool {
-    let mut names = profile
-        .full_tree()
-        .calls_around(call)
-        .map(|event| profile.trace.name(event).to_ascii_lowercase());
-    names.any(|name| name.contains("mamba"))
+    let mut names = profile.full_tree().names_around(&profile.trace, call);
+    names.any(|name| holds(name, &["mamba"]))
 }
 
 #[cfg(test)]

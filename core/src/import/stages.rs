@@ -93,7 +93,7 @@ impl Cutter {
 
     /// A piece, once there is enough text for one. `memory` is reused for what follows; its content is ignored.
     pub fn next(&mut self, memory: Vec<u8>) -> Option<Piece> {
-        let text = self.text.text();
+        let text = self.text.bytes();
         if text.len() < self.piece_bytes {
             return None;
         }

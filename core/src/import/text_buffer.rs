@@ -18,7 +18,7 @@ impl TextBuffer {
     }
 
     /// The text.
-    pub fn text(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
@@ -62,14 +62,14 @@ mod tests {
     #[test]
     fn room_becomes_text() {
         let mut buffer = TextBuffer::of(b"old".to_vec());
-        assert_eq!(buffer.text(), b"");
+        assert_eq!(buffer.bytes(), b"");
         buffer.push(b"ab");
         let room = buffer.room(3);
         assert!(room.len() >= 3);
         room[..2].copy_from_slice(b"cd");
         buffer.filled(2);
         buffer.push(b"e");
-        assert_eq!(buffer.text(), b"abcde");
+        assert_eq!(buffer.bytes(), b"abcde");
         assert_eq!(buffer.into_text(), b"abcde");
     }
 }

@@ -21,7 +21,7 @@ pub(super) const PER_EXPERT: Rule<Observed> = Rule {
     title: "One GEMM after the other for each expert",
     issue: "{calls} of GEMMs multiply the tokens of one expert each, one after the other: {time}{at}.",
     model: "sort the tokens by expert once, and multiply all of them in one grouped GEMM for each projection (`torch._grouped_mm`) or with a fused MoE kernel; that also removes most launches, and the waits for the number of tokens of each expert.",
-    kernel: "a grouped GEMM computes the GEMMs of all experts in one launch: tune its tiles for these token counts.",
+    kernel: "a grouped GEMM computes the GEMMs of all experts in one launch: tune its tile sizes for the number of tokens per expert.",
     notes: &[
         "Tokens are gathered by an index before these GEMMs and their results scattered after them, several times in each layer.",
         "The estimate is the time of the GEMMs beyond their roofline. Idle time between their launches has findings of its own.",

@@ -65,8 +65,8 @@ impl Gunzip {
         let mut has_more = true;
         while has_more && handed_on.is_ok() {
             has_more = self.inflate(&mut input, &mut text);
-            if !text.text().is_empty() {
-                handed_on = sink(text.text());
+            if !text.bytes().is_empty() {
+                handed_on = sink(text.bytes());
                 text.clear();
             }
         }
