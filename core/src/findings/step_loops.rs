@@ -158,12 +158,9 @@ fn step_loops(profile: &Profile) -> StepLoops {
 /// All loops with enough steps, by thread and start.
 fn loops(profile: &Profile) -> Vec<StepLoop> {
     let trace = &profile.trace;
-    let Some(name) = trace.strings.find(TAKES_SLICE) else {
-        return Vec::new();
-    };
     let events = &trace.events;
-    let calls = events.in_category(Category::CpuOp);
-    let mut calls: Vec<EventId> = calls.filter(|call| events.name(*call) == name).collect();
+    let calls = trace.named(|of| of == Category::CpuOp, |name| name == TAKES_SLICE);
+    let mut calls: Vec<EventId> = calls.collect();
     calls.arrange_by_key(|call| (events.ts_ns(*call), *call));
     let mut open: Map<(TrackId, ShapeId, i64), StepLoop> = Map::default();
     let mut done = Vec::new();

@@ -9,7 +9,7 @@ use crate::base::sort::{Arrange, FirstMax};
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::cpu_calls::{OPTIMIZER_RANGE, is_capture_edge};
 use crate::profile::Profile;
-use crate::trace::{Category, EventId, StringId, Trace, TrackId};
+use crate::trace::{ByName, Category, EventId, StringId, Trace, TrackId};
 
 /// When such activity runs.
 pub(crate) struct CpuActivities {
@@ -91,24 +91,16 @@ pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, Even
     })
 }
 
-/// Spans with known names, by thread. Skips the pass over the events if no name is known.
+/// Spans with known names, by thread.
 fn by_thread(trace: &Trace) -> Spans<Coverage> {
-    let names = trace.strings.iter();
-    let by_name: Vec<(Option<CpuActivity>, Option<bool>)> = names
-        .map(|(_, name)| {
-            let activity = CpuActivity::cause_of_name(name);
-            (activity, is_capture_edge(name))
-        })
-        .collect();
+    let known = |name: &str| (CpuActivity::cause_of_name(name), is_capture_edge(name));
+    let mut known_names = ByName::new(known);
     let mut spans: Spans<Vec<Interval>> = Map::default();
-    if by_name.iter().all(|found| *found == (None, None)) {
-        return Map::default();
-    }
     // When a thread started to capture.
     let mut capturing: Map<TrackId, i64> = Map::default();
-    for event in trace.events.ids() {
-        let (name, track) = (trace.events.name(event), trace.events.track(event));
-        let (activity, capture) = by_name.get(name.0 as usize).copied().unwrap_or_default();
+    for event in trace.named(|_| true, |name| known(name) != (None, None)) {
+        let track = trace.events.track(event);
+        let (activity, capture) = known_names.of(trace, event);
         let mut add = |activity: CpuActivity, span: Interval| {
             spans.entry(track).or_default()[activity as usize].push(span);
         };
@@ -148,12 +140,9 @@ impl OptimizerRanges {
         let events = &trace.events;
         let mut ranges: Map<TrackId, Vec<(Interval, StringId)>> = Map::default();
         let may_be = |of| matches!(of, Category::UserAnnotation | Category::CpuOp);
-        for event in events.of_category(may_be) {
-            let name = events.name(event);
-            if trace.strings.get(name).starts_with(OPTIMIZER_RANGE) {
-                let of_thread = ranges.entry(events.track(event)).or_default();
-                of_thread.push((events.span(event), name));
-            }
+        for event in trace.named(may_be, |name| name.starts_with(OPTIMIZER_RANGE)) {
+            let of_thread = ranges.entry(events.track(event)).or_default();
+            of_thread.push((events.span(event), events.name(event)));
         }
         for of_thread in ranges.values_mut() {
             of_thread.arrange_by_key(|(span, _)| (span.start_ns, Reverse(span.end_ns)));

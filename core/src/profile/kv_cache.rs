@@ -35,21 +35,10 @@ impl KvCache {
 
     fn find(trace: &Trace) -> KvCache {
         let of_kernel = || trace.strings.iter().find_map(|(_, name)| cache_type(name));
-        let writers: Vec<(StringId, usize)> = trace
-            .strings
-            .iter()
-            .filter_map(|(id, name)| Some((id, cache_argument(name)?)))
-            .collect();
-        let argument = |name| {
-            writers
-                .iter()
-                .find(|(of, _)| *of == name)
-                .map(|(_, at)| *at)
-        };
-        let ops = trace.events.in_category(Category::CpuOp);
-        let mut ops = ops.filter(|_| !writers.is_empty());
-        let named = ops.find_map(|event| {
-            let at = argument(trace.events.name(event))?;
+        let writes = |name: &str| cache_argument(name).is_some();
+        let mut writers = trace.named(|of| of == Category::CpuOp, writes);
+        let named = writers.find_map(|event| {
+            let at = cache_argument(trace.name(event))?;
             let args = trace.args.get(trace.events.op_args(event)?)?;
             args.types.as_deref()?.get(at).copied()
         });

@@ -4,7 +4,7 @@ use super::Profile;
 use super::operations::Operation;
 use crate::base::interval::{Interval, sum};
 use crate::names::cpu_calls::{is_gradient_buffer_reset, is_zero_grad, optimizer_of_step};
-use crate::trace::{ByName, Category, EventId, TrackId};
+use crate::trace::{Category, EventId, TrackId};
 
 /// A span on the track of a thread.
 #[derive(Debug, Clone, Copy)]
@@ -40,15 +40,16 @@ pub(crate) struct OptimizerStep {
 impl OptimizerStep {
     /// All recorded steps.
     pub(crate) fn all(profile: &Profile) -> Vec<OptimizerStep> {
+        let trace = &profile.trace;
         let may_be = |of| matches!(of, Category::UserAnnotation | Category::CpuOp);
+        let named = trace.named(may_be, |name| optimizer_of_step(name).is_some());
         let step = |event: EventId| {
             Some(OptimizerStep {
-                optimizer: optimizer_of_step(profile.trace.name(event))?.to_owned(),
+                optimizer: optimizer_of_step(trace.name(event))?.to_owned(),
                 at: OnTrack::of(profile, event),
             })
         };
-        let events = &profile.trace.events;
-        events.of_category(may_be).filter_map(step).collect()
+        named.filter_map(step).collect()
     }
 
     /// When it starts.
@@ -78,9 +79,7 @@ impl ZeroGrad {
         let named = |is_named: fn(&str) -> bool| {
             use Category::{CpuOp, PythonFunction, UserAnnotation};
             let may_be = |of| matches!(of, UserAnnotation | CpuOp | PythonFunction);
-            let mut is_named = ByName::new(is_named);
-            let events = profile.trace.events.of_category(may_be);
-            let found = events.filter(|event| is_named.of(&profile.trace, *event));
+            let found = profile.trace.named(may_be, is_named);
             found.map(|event| OnTrack::of(profile, event)).collect()
         };
         ZeroGrad {

@@ -3,15 +3,13 @@
 use super::launch::is_graph_launch;
 use crate::base::map::Set;
 use crate::names::cpu_calls::RuntimeCall;
-use crate::trace::{ByName, Category, EventId, LinkId, Trace};
+use crate::trace::{Category, EventId, LinkId, Trace};
 
 /// The calls in which a CPU thread waits for the GPU, in trace order.
 pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
-    let mut calls = ByName::new(RuntimeCall::of_name);
-    let events = &trace.events;
-    events
-        .of_category(Category::is_runtime)
-        .filter(move |event| calls.of(trace, *event).is_blocking() && !trace.captured.has(*event))
+    let is_blocking = |name: &str| RuntimeCall::of_name(name).is_blocking();
+    let calls = trace.named(Category::is_runtime, is_blocking);
+    calls.filter(|event| !trace.captured.has(*event))
 }
 
 /// Whether the profiler records no gaps while the queue is busy: on ROCm, a kernel's recorded start is then the end of
@@ -40,9 +38,7 @@ pub(crate) struct GraphReplays {
 impl GraphReplays {
     pub(crate) fn new(trace: &Trace) -> GraphReplays {
         let events = &trace.events;
-        let mut graph_launches = ByName::new(is_graph_launch);
-        let calls = events.of_category(Category::is_runtime);
-        let launches = calls.filter(|call| graph_launches.of(trace, *call));
+        let launches = trace.named(Category::is_runtime, is_graph_launch);
         let mut launches: Vec<(Option<LinkId>, i64)> = launches
             .map(|call| (events.correlation(call), events.ts_ns(call)))
             .collect();

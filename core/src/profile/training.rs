@@ -5,7 +5,7 @@ use super::autograd::is_engine_call;
 use crate::names::cpu_calls::{optimizer_of_step, waits_for_autograd};
 use crate::names::optimizer::is_fused_step;
 use crate::names::{Family, attention, family_of_kernel};
-use crate::trace::{ByName, Category, Trace};
+use crate::trace::{Category, Trace};
 
 struct Training(bool);
 
@@ -22,16 +22,11 @@ fn find(trace: &Trace) -> bool {
         return true;
     }
     // Graphs that are replayed show kernels only.
-    let mut is_backward = ByName::new(|name| {
-        attention::is_backward(name) && family_of_kernel(name) == Family::Attention
-    });
-    let mut names_backward = ByName::new(names_backward);
-    let may_be = |of| matches!(of, Category::Kernel | Category::UserAnnotation);
-    let mut events = trace.events.of_category(may_be);
-    events.any(|event| match trace.events.category(event) {
-        Category::Kernel => is_backward.of(trace, event),
-        _ => names_backward.of(trace, event),
-    })
+    let is_backward =
+        |name: &str| attention::is_backward(name) && family_of_kernel(name) == Family::Attention;
+    let mut kernels = trace.named(|of| of == Category::Kernel, is_backward);
+    let mut ranges = trace.named(|of| of == Category::UserAnnotation, names_backward);
+    kernels.next().or_else(|| ranges.next()).is_some()
 }
 
 /// The name of an operator, a range that PyTorch records or a Python function that only training calls.

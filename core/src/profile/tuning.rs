@@ -116,18 +116,13 @@ fn at(ns: i64) -> Interval {
     Interval::new(ns, ns.saturating_add(1))
 }
 
-/// The spans of autotuners, by thread. Skips the pass over the events if no name is known.
+/// The spans of autotuners, by thread.
 fn named_spans(profile: &Profile) -> Map<TrackId, Spans> {
     let trace = &profile.trace;
-    let names = trace.strings.iter();
-    let tuners: Vec<Option<Tuner>> = names.map(|(_, name)| tuner_of(name)).collect();
+    let mut tuners = ByName::new(tuner_of);
     let mut spans: Map<TrackId, Spans> = Map::default();
-    if tuners.iter().all(Option::is_none) {
-        return spans;
-    }
-    for event in trace.events.of_category(|of| !of.is_gpu()) {
-        let name = trace.events.name(event).0 as usize;
-        let tuner = tuners.get(name).copied().flatten();
+    for event in trace.named(|of| !of.is_gpu(), |name| tuner_of(name).is_some()) {
+        let tuner = tuners.of(trace, event);
         if let Some(tuner) = tuner.filter(|_| !trace.captured.has(event)) {
             let of_thread = spans.entry(trace.events.track(event)).or_default();
             of_thread[tuner as usize].push(trace.events.span(event));
@@ -148,18 +143,11 @@ fn tuner_of(name: &str) -> Option<Tuner> {
 /// Operators in which a library times candidates, with the GPU activity of these trials.
 fn operators(profile: &Profile) -> Vec<(NodeId, Vec<GpuId>)> {
     let (trace, tree) = (&profile.trace, &profile.tree);
-    let mut names = trace.strings.iter();
-    if !names.any(|(_, name)| is_event_timing(name)) {
-        return Vec::new();
-    }
-    let mut is_timing = ByName::new(is_event_timing);
     let mut timings: Vec<(NodeId, EventId)> = Vec::new();
-    for event in trace.events.of_category(Category::is_runtime) {
-        if is_timing.of(trace, event) {
-            let node = tree.node_of(event);
-            let operator = node.and_then(|node| tree.op_above(trace, node));
-            timings.extend(operator.map(|operator| (operator, event)));
-        }
+    for event in trace.named(Category::is_runtime, is_event_timing) {
+        let node = tree.node_of(event);
+        let operator = node.and_then(|node| tree.op_above(trace, node));
+        timings.extend(operator.map(|operator| (operator, event)));
     }
     timings.sort_unstable();
     let of_operators = timings.chunk_by(|one, next| one.0 == next.0);

@@ -47,12 +47,12 @@ pub(crate) fn of(profile: &Profile, operation: usize) -> Option<Place> {
 
 /// The positions of the operators with the most CPU time, the first call of each.
 pub(crate) fn of_cpu_ops(profile: &Profile, n: usize) -> Vec<Place> {
-    let events = &profile.trace.events;
+    let trace = &profile.trace;
     let ops = profile.cpu_ops.iter().take(n);
     ops.filter_map(|op| {
-        let calls = events.in_category(Category::CpuOp);
-        let mut calls = calls.filter(|id| events.name(*id) == op.name);
-        of_call(profile, calls.next()?, profile.trace.strings.get(op.name))
+        let name = trace.strings.get(op.name);
+        let mut calls = trace.named(|of| of == Category::CpuOp, |other| other == name);
+        of_call(profile, calls.next()?, name)
     })
     .collect()
 }

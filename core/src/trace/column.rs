@@ -80,22 +80,12 @@ impl<T: Copy> Column<T> {
             .copied()
     }
 
-    /// The rows whose values match, in order.
-    pub(super) fn places(&self, is_of: impl Fn(T) -> bool) -> impl Iterator<Item = usize> {
-        let mut segments = self.segments.iter();
-        let mut segment: &[T] = &[];
-        // The row at which the current segment ends.
-        let mut end = 0;
-        std::iter::from_fn(move || {
-            loop {
-                if let Some(at) = segment.iter().position(|value| is_of(*value)) {
-                    segment = segment.get(at + 1..).unwrap_or(&[]);
-                    return Some(end - segment.len() - 1);
-                }
-                segment = segments.next()?;
-                end += segment.len();
-            }
-        })
+    /// The rows from one on: at most some number, and none beyond its segment.
+    pub(super) fn slice(&self, from: usize, n_most: usize) -> &[T] {
+        let segment = self.segments.get(from >> SEGMENT_BITS);
+        let rest = segment.and_then(|segment| segment.get(from & (SEGMENT_ROWS - 1)..));
+        let rest = rest.unwrap_or_default();
+        rest.get(..n_most).unwrap_or(rest)
     }
 
     /// Changes a row in place; rows past the end are left alone.
@@ -217,11 +207,9 @@ mod tests {
         column.set(SEGMENT_ROWS, 7);
         assert_eq!(column.get(SEGMENT_ROWS), Some(7));
         assert_eq!(column.iter().count(), SEGMENT_ROWS * 2 + 3);
-        let found = column.places(|value| value == 7 || value as usize > SEGMENT_ROWS * 2);
-        let end = SEGMENT_ROWS * 2;
-        assert_eq!(
-            found.collect::<Vec<_>>(),
-            [7, SEGMENT_ROWS, end + 1, end + 2]
-        );
+        let end = SEGMENT_ROWS as u32;
+        assert_eq!(column.slice(SEGMENT_ROWS - 2, 8), [end - 2, end - 1]);
+        assert_eq!(column.slice(SEGMENT_ROWS, 2), [7, end + 1]);
+        assert_eq!(column.slice(SEGMENT_ROWS * 2 + 3, 2), [0; 0]);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::categories::{Categories, CategorySet};
 use super::column::{Row, rows};
 use super::narrow::NarrowColumn;
 use super::part::PartIds;
@@ -103,7 +104,7 @@ pub struct EventTable {
     /// Position in `traceEvents`.
     uid: Positions,
     /// What it was recorded as.
-    category: Column<Category>,
+    categories: Categories,
     /// Which events have a row in `details`.
     has_detail: RowSet,
     details: Column<Detail>,
@@ -143,12 +144,15 @@ impl EventTable {
         }
         self.ts_ns.extend(part.ts_ns.iter());
         self.dur_ns.extend(part.dur_ns.iter());
-        self.name.extend(part.name.iter().map(|id| ids.string(id)));
+        for (name, category) in part.name.iter().zip(part.categories.iter()) {
+            let name = ids.string(name);
+            self.name.push(name);
+            self.categories.push(category, name);
+        }
         self.track.extend(part.track.iter().map(|id| ids.track(id)));
         for uid in part.uid.iter() {
             self.uid.push(first_uid.saturating_add(uid));
         }
-        self.category.extend(part.category.iter());
     }
 
     /// A copy without some events, given in ascending order.
@@ -205,10 +209,29 @@ impl EventTable {
         self.of_category(move |of| of == category)
     }
 
-    /// The rows whose category matches, in file order. Scans one byte per row.
+    /// The rows whose category matches, in file order. Reads at most one byte per row.
     pub fn of_category(&self, is_of: impl Fn(Category) -> bool) -> impl Iterator<Item = EventId> {
-        let places = self.category.places(is_of);
+        self.in_set(CategorySet::of(is_of))
+    }
+
+    fn in_set(&self, wanted: CategorySet) -> impl Iterator<Item = EventId> + '_ {
+        let places = self.categories.places(wanted);
         places.map(|row| EventId(row as u32))
+    }
+
+    /// The rows of some categories with some names, given by the row of each name.
+    fn with_names(
+        &self,
+        wanted: CategorySet,
+        names: Vec<bool>,
+    ) -> impl Iterator<Item = EventId> + '_ {
+        let wanted = match names.contains(&true) {
+            true => wanted,
+            false => CategorySet::default(),
+        };
+        let has_name =
+            move |event: &EventId| names.get(self.name(*event).0 as usize) == Some(&true);
+        self.in_set(wanted).filter(has_name)
     }
 
     /// Appends an event.
@@ -220,7 +243,7 @@ impl EventTable {
         self.name.push(event.name);
         self.track.push(event.track);
         self.uid.push(event.uid);
-        self.category.push(event.category);
+        self.categories.push(event.category, event.name);
         let ids = (event.external_id, event.correlation);
         self.push_detail(Detail::new(ids.0, ids.1, event.op_args, event.extra_args));
         id
@@ -313,7 +336,7 @@ impl EventTable {
     /// What it was recorded as.
     #[inline]
     pub fn category(&self, id: EventId) -> Category {
-        self.category.get(id.index()).unwrap_or(Category::Other)
+        self.categories.get(id.index()).unwrap_or(Category::Other)
     }
 
     /// Position in `traceEvents`; reports print it as the event's id.
@@ -381,6 +404,21 @@ impl EventTable {
 }
 
 impl super::Trace {
+    /// The events of some categories with a name that matches, in file order. Only names that occur in these
+    /// categories are checked, and if none matches, no event is read.
+    pub fn named(
+        &self,
+        is_of: impl Fn(Category) -> bool,
+        is_named: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = EventId> {
+        let wanted = CategorySet::of(is_of);
+        let matches = |(id, name): (StringId, &str)| {
+            self.events.categories.has_name(id, wanted) && is_named(name)
+        };
+        let matching: Vec<bool> = self.strings.iter().map(matches).collect();
+        self.events.with_names(wanted, matching)
+    }
+
     /// Reorders all events; each comes with its new position in `traceEvents`.
     pub(crate) fn arrange(&mut self, order: &[(EventId, u32)]) {
         self.events = self.events.picked(order.iter().copied());

@@ -8,6 +8,7 @@ mod args;
 mod builder;
 mod by_name;
 mod captured;
+mod categories;
 mod category;
 mod column;
 mod devices;

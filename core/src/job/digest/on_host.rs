@@ -22,8 +22,8 @@ const OF_GLOO: &str = "gloo:";
 pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
     let trace = &profile.trace;
     let events = &trace.events;
-    let named = |event: &EventId| trace.name(*event).starts_with(OF_DISTRIBUTED);
-    let calls = events.in_category(Category::CpuOp).filter(named);
+    let is_named = |name: &str| name.starts_with(OF_DISTRIBUTED);
+    let calls = trace.named(|of| of == Category::CpuOp, is_named);
     let mut calls: Vec<EventId> = calls.collect();
     calls.arrange_by_key(|call| (events.span(*call), *call));
     let mut threads: Vec<TrackId> = calls.iter().map(|call| events.track(*call)).collect();
@@ -81,8 +81,8 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
 /// library's own threads until the other ranks have answered; otherwise the ends of the calls.
 fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
     let events = &trace.events;
-    let ranges = events.in_category(Category::UserAnnotation);
-    let ranges = ranges.filter(|range| trace.name(*range).starts_with(OF_GLOO));
+    let is_range = |of| of == Category::UserAnnotation;
+    let ranges = trace.named(is_range, |name| name.starts_with(OF_GLOO));
     let mut ranges: Vec<Interval> = ranges.map(|range| events.span(range)).collect();
     ranges.sort_unstable();
     let own = calls.iter().map(|call| events.span(*call));

@@ -21,11 +21,11 @@ pub(super) fn find(
 ) -> Vec<(EventId, Interval)> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     // Where no kernel is linked to a call, it is unknown which calls ended.
-    let Some(name) = trace.strings.find(RECORD).filter(|_| !recorded.is_empty()) else {
+    if recorded.is_empty() {
         return Vec::new();
-    };
-    let calls = events.in_category(Category::CpuOp);
-    let mut calls: Vec<EventId> = calls.filter(|op| events.name(*op) == name).collect();
+    }
+    let calls = trace.named(|of| of == Category::CpuOp, |name| name == RECORD);
+    let mut calls: Vec<EventId> = calls.collect();
     calls.arrange_by_key(|call| (events.ts_ns(*call), *call));
     recorded.arrange();
     let mut finished: Vec<Lane> = Vec::new();

@@ -6,7 +6,7 @@ use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::names::memory::DriverCall;
 use crate::profile::Profile;
-use crate::trace::{ByName, Category, EventId};
+use crate::trace::{Category, EventId};
 
 /// A driver call that allocates or frees GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,12 +34,12 @@ pub fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
 fn find(profile: &Profile) -> Vec<DriverUse> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let span = profile.cpu_span();
-    let mut calls = ByName::new(DriverCall::of_name);
-    let mut uses: Vec<DriverUse> = events
-        .of_category(Category::is_runtime)
+    let is_known = |name: &str| DriverCall::of_name(name).is_some();
+    let mut uses: Vec<DriverUse> = trace
+        .named(Category::is_runtime, is_known)
         .filter(|event| !trace.captured.has(*event))
         .filter_map(|event| {
-            let call = calls.of(trace, event)?;
+            let call = DriverCall::of_name(trace.name(event))?;
             let at = events.span(event);
             span.contains(at.start_ns).then_some(DriverUse {
                 event,

@@ -61,7 +61,7 @@ impl Modules {
         }
         // When each name is first called.
         let mut first_ns = vec![i64::MAX; trace.strings.len()];
-        for event in trace.events.ids() {
+        for event in trace.named(|_| true, |name| name.starts_with(MODULE)) {
             let first_ns = &mut first_ns[trace.events.name(event).0 as usize];
             *first_ns = trace.events.ts_ns(event).min(*first_ns);
         }

@@ -7,7 +7,7 @@ use crate::base::sort::Arrange;
 use crate::names::cpu_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_call};
-use crate::trace::{ByName, Category, EventId, TrackId};
+use crate::trace::{Category, EventId, TrackId};
 
 /// The GPU activity of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +57,8 @@ impl<'a> Launched<'a> {
             until_ns
         });
         let earlier_until_ns = earlier.collect();
-        let mut is_wait = ByName::new(|name| RuntimeCall::of_name(name).is_blocking());
-        let calls = events.of_category(Category::is_runtime);
-        let waits = calls.filter(|event| is_wait.of(&profile.trace, *event));
+        let is_wait = |name: &str| RuntimeCall::of_name(name).is_blocking();
+        let waits = profile.trace.named(Category::is_runtime, is_wait);
         let mut waits: Vec<Interval> = waits.map(|event| events.span(event)).collect();
         waits.arrange();
         Launched {

@@ -26,7 +26,7 @@ const LEAST_STEPS: usize = 3;
 /// Whether to look for steps: the GPU runs attention, the program does not mark steps for the profiler, and it is not
 /// training.
 pub(super) fn may_recur(profile: &Profile) -> bool {
-    let (trace, events) = (&profile.trace, &profile.trace.events);
+    let trace = &profile.trace;
     let mut attends = false;
     let mut kernels: Map<_, ()> = Map::default();
     for (_, work) in profile.gpu.iter() {
@@ -41,10 +41,9 @@ pub(super) fn may_recur(profile: &Profile) -> bool {
     if !attends || profile.is_training() {
         return false;
     }
-    let mut is_named =
-        ByName::new(|name| step_number(name).is_some() || name.starts_with("Optimizer."));
-    let mut annotations = events.in_category(Category::UserAnnotation);
-    !annotations.any(|event| is_named.of(trace, event))
+    let is_named = |name: &str| step_number(name).is_some() || name.starts_with("Optimizer.");
+    let mut steps = trace.named(|of| of == Category::UserAnnotation, is_named);
+    steps.next().is_none()
 }
 
 /// The steps of a trace without named ones; `None` if no repetition looks like steps.

@@ -15,7 +15,7 @@ use crate::names::{MODULE, is_module};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::model_info::WRAPPERS;
-use crate::trace::{ByName, Category, TrackId};
+use crate::trace::{Category, TrackId};
 
 labelled! {
     /// Which part.
@@ -175,9 +175,7 @@ impl Modules {
 
     fn find(profile: &Profile) -> Vec<(TrackId, Interval, String)> {
         let (trace, events) = (&profile.trace, &profile.trace.events);
-        let mut is_of_module = ByName::new(is_module);
-        let frames = events.in_category(Category::PythonFunction);
-        let frames = frames.filter(|event| is_of_module.of(trace, *event));
+        let frames = trace.named(|of| of == Category::PythonFunction, is_module);
         let mut calls: Vec<_> = frames
             .map(|event| (events.track(event), events.span(event), event))
             .collect();

@@ -4,7 +4,7 @@ use super::ServingStep;
 use crate::base::sort::Arrange;
 use crate::names::batch::{self, Batch, Engine, Phase};
 use crate::names::frames::engine_step;
-use crate::trace::{ByName, Category, EventId, Trace};
+use crate::trace::{Category, EventId, Trace};
 
 /// How steps were identified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,18 +71,10 @@ fn by_annotations(trace: &Trace) -> Option<Named> {
 
 /// The calls that an engine makes for steps, excluding those inside warm-up calls.
 fn by_frames(trace: &Trace) -> Option<Named> {
-    let has_known_name = trace
-        .strings
-        .iter()
-        .any(|(_, name)| engine_step(name).is_some());
-    if !has_known_name {
-        return None;
-    }
-    let mut engine_steps = ByName::new(engine_step);
-    let frames = (trace.events).in_category(Category::PythonFunction);
-    let frames: Vec<_> = frames
-        .filter_map(|event| Some((event, engine_steps.of(trace, event)?)))
-        .collect();
+    let is_frame = |of| of == Category::PythonFunction;
+    let frames = trace.named(is_frame, |name| engine_step(name).is_some());
+    let frames = frames.filter_map(|event| Some((event, engine_step(trace.name(event))?)));
+    let frames: Vec<_> = frames.collect();
     let engine = frames.first().map(|(_, of)| of.engine);
     let warm_ups = frames.iter().filter(|(_, of)| of.is_warm_up);
     let warm_ups: Vec<ServingStep> = warm_ups

@@ -364,9 +364,7 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
 /// kernels are launched directly.
 fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
-    let mut is_edge = ByName::new(is_capture_edge);
-    let edges = events.of_category(Category::is_runtime);
-    let edges = edges.filter(|event| is_edge.of(trace, *event).is_some());
+    let edges = trace.named(Category::is_runtime, |name| is_capture_edge(name).is_some());
     let mut captures: Map<TrackId, RangeInclusive<i64>> = Map::default();
     for edge in edges {
         let ns = events.ts_ns(edge);

@@ -4,7 +4,7 @@ use crate::base::sort::Arrange;
 use crate::perf::model_config::DiffusionModel;
 use crate::profile::Profile;
 use crate::profile::launch::is_graph_launch;
-use crate::trace::{ByName, Category, Dims, EventId, TrackId};
+use crate::trace::{Category, Dims, EventId, TrackId};
 
 /// Token counts of a denoising step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,25 +98,17 @@ fn inputs_of_graphs(profile: &Profile) -> Vec<Vec<&[i64]>> {
     const MOST_COPIES: usize = 64;
     const MOST_LAUNCHES: usize = 64;
     let (trace, events) = (&profile.trace, &profile.trace.events);
-    let mut is_graph = ByName::new(is_graph_launch);
-    let mut is_copy = ByName::new(|name| name.contains("copy"));
-    let (mut launches, mut copies) = (Vec::new(), Vec::new());
-    for event in events.of_category(|of| of.is_runtime() || of == Category::CpuOp) {
-        let (category, track, ns) = (
-            events.category(event),
-            events.track(event),
-            events.ts_ns(event),
-        );
-        if category.is_runtime() && is_graph.of(trace, event) {
-            launches.push((ns, track));
-        } else if category == Category::CpuOp
-            && is_copy.of(trace, event)
-            && !trace.captured.has(event)
-        {
-            copies.push((track, ns, event));
-        }
-    }
+    let launches = trace.named(Category::is_runtime, is_graph_launch);
+    let launches = launches.map(|call| (events.ts_ns(call), events.track(call)));
+    let mut launches: Vec<(i64, TrackId)> = launches.collect();
     launches.arrange();
+    if launches.is_empty() {
+        return Vec::new();
+    }
+    let copies = trace.named(|of| of == Category::CpuOp, |name| name.contains("copy"));
+    let copies = copies.filter(|op| !trace.captured.has(*op));
+    let copies = copies.map(|op| (events.track(op), events.ts_ns(op), op));
+    let mut copies: Vec<(TrackId, i64, EventId)> = copies.collect();
     copies.arrange();
     let first = launches.iter().take(MOST_LAUNCHES).enumerate();
     let inputs = first.map(|(at, (until_ns, track))| {
