@@ -298,6 +298,13 @@ pub(super) fn has_separate_gemms(op: &MatchedOp) -> bool {
     op.level == MatchLevel::Meaning && op.family == Family::Gemm && runs.target > runs.reference
 }
 
+/// Whether separate GEMMs take clearly longer than the joined one on the same GPU: for the same work in fewer kernels
+/// even a small difference has this cause.
+pub(super) fn loses_by_separate_gemms(comparison: &Comparison, op: &MatchedOp) -> bool {
+    let is_slower = op.judgement.excess.is_some_and(|excess| excess >= AS_FAST);
+    comparison.is_same_gpu && has_separate_gemms(op) && is_slower
+}
+
 /// Whether the same operator runs on the same sizes and types, in other kernels, with operands in another layout.
 pub(super) fn has_other_strides(op: &MatchedOp) -> bool {
     let strides = op.sides.as_ref().map(|side| side.strides.as_ref());

@@ -6,7 +6,7 @@ mod tests;
 use super::Subject;
 use super::advice::{
     advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides, has_separate_gemms,
-    is_other_attention, lacks_tf32,
+    is_other_attention, lacks_tf32, loses_by_separate_gemms,
 };
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{all_as_predicted, goal_ns};
@@ -185,13 +185,15 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
     first.is_some_and(|op| op.judgement.verdict == verdict)
 }
 
-/// Rows of one operator with the same verdict, or with other kernels on the same GPU, without those that are slower by
+/// Rows of one operator with the same verdict, with other kernels or in separate GEMMs on the same GPU, without those that are slower by
 /// the machine's common factor.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
     let kind = |at, op: &MatchedOp| {
         if machine.contains(&at) {
             None
+        } else if loses_by_separate_gemms(comparison, op) {
+            Some("separate_gemms")
         } else if chooses_slower_kernels(comparison, op) {
             Some("other_kernels")
         } else {

@@ -1,5 +1,5 @@
 use crate::compare::gap::Saving;
-use crate::compare::testing::{assert_contains, compared, pair, run};
+use crate::compare::testing::{assert_contains, compared, pair, run, savings};
 use crate::testing::Timetable;
 
 /// A GEMM on each of four GPUs concurrently, each with the given number of milliseconds.
@@ -265,9 +265,21 @@ fn projections_that_the_reference_joins_are_compared_as_a_whole() {
     assert_eq!(gap.pattern, "separate_gemms");
     assert_eq!(gap.saving.unwrap().matching_ns, 200_000);
     assert_contains(&gap.model, "Join the projections of one input");
+    // Even a sixth is worth a finding on the same GPU.
+    let comparison = compared(&joined, &separate(150), Some(("H100", "H100")));
+    assert_eq!(
+        comparison.gaps.ranked[0].saving.unwrap().matching_ns,
+        100_000
+    );
     // As fast as the joined one.
     let comparison = compared(&joined, &separate(100), Some(("H100", "H100")));
     assert!(comparison.gaps.ranked.is_empty());
+    // The output projection has the sizes of the query's: 600 + 400 against 400 + 200 + 200 + 400 µs.
+    let joined = projections(&[6144, 4096], &[600, 400]);
+    let separate = projections(&[4096, 1024, 1024, 4096], &[400, 200, 200, 400]);
+    let comparison = compared(&joined, &separate, Some(("H100", "H100")));
+    assert_eq!(comparison.operations.matched.len(), 1);
+    assert_eq!(savings(&comparison.gaps.ranked), [("separate_gemms", Some(200_000))]);
     // Other columns: not the same work.
     let other = projections(&[4096, 512], &[400, 100]);
     let comparison = compared(&joined, &other, Some(("H100", "H100")));
