@@ -106,7 +106,7 @@ fn what_a_decode_step_could_do_better() {
     says(
         &merged,
         "batch_independent_work",
-        &["131072 × 64", "23 calls of 12.7 µs"],
+        &["131072×64", "23 calls of 12.7 µs"],
     );
     // 2.80 of 10.74 ms.
     let floor = found(&merged, "decode_memory_floor").unwrap();

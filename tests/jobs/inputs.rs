@@ -209,7 +209,7 @@ fn windows_and_groups_of_a_job_without_gpus_are_reported() {
         .find(|row| row["operator"] == "aten::mm")
         .unwrap();
     let actual = ["rank", "shapes", "calls"].map(|label| products[label].as_str());
-    assert_eq!(actual, ["2", "500 × 500, 500 × 500", "32"]);
+    assert_eq!(actual, ["2", "500×500, 500×500", "32"]);
 }
 
 /// A job gives the same files for inputs in any order, in chunks of any size, and given once or twice; duplicates are

@@ -41,6 +41,9 @@ pub struct Evaluation {
     /// copies, if these can overlap with other kernels instead. All operations together save no more than what runs
     /// alone.
     pub most_ns: i64,
+    /// The part of its kernel time that is time of computation: kernels that compute concurrently get equal parts. With
+    /// several GPUs its kernel time.
+    pub computing_ns: i64,
     /// The part of its kernel time that the run does not wait for, because the next launch is late.
     pub off_critical_path_ns: i64,
 }
@@ -94,6 +97,7 @@ impl Evaluation {
             tflops_per_s: mean(work.map(|work| work.flops)),
             run_ns: operation.kernel_ns,
             most_ns: operation.kernel_ns,
+            computing_ns: operation.kernel_ns,
             off_critical_path_ns: 0,
         }
     }
@@ -180,8 +184,9 @@ pub(crate) fn evaluate(
             evaluation.most_ns = evaluation.run_ns;
         }
         // If there are several GPUs, one waits for another: a shift on one GPU moves both.
-        if timelines.gpus.len() < 2 && transfers_are_hidden(timelines) {
-            count_overlapped_computation(profile, &mut evaluations);
+        if timelines.gpus.len() < 2 {
+            let are_hidden = transfers_are_hidden(timelines);
+            count_overlapped_computation(profile, are_hidden, &mut evaluations);
         }
     }
     evaluations
@@ -200,14 +205,21 @@ fn transfers_are_hidden(timelines: &Timelines) -> bool {
     })
 }
 
-/// Also counts computation that overlaps with communication and copies, because these may overlap with other kernels
-/// instead.
-fn count_overlapped_computation(profile: &Profile, evaluations: &mut [Evaluation]) {
+/// Computation that overlaps with computation. If transfers are hidden, also counts computation that overlaps with
+/// communication and copies, because these may overlap with other kernels instead.
+fn count_overlapped_computation(
+    profile: &Profile,
+    are_hidden: bool,
+    evaluations: &mut [Evaluation],
+) {
     let computing = profile.once(|| ComputingNs(Shares::of_computation(profile).operations_ns));
     let operations = profile.operations().iter().zip(evaluations.iter_mut());
     for ((operation, evaluation), share_ns) in operations.zip(&computing.0) {
         if operation.family.computes() {
-            evaluation.most_ns = evaluation.run_ns.max(operation.kernel_ns.min(*share_ns));
+            evaluation.computing_ns = operation.kernel_ns.min(*share_ns);
+            if are_hidden {
+                evaluation.most_ns = evaluation.run_ns.max(evaluation.computing_ns);
+            }
         }
     }
 }

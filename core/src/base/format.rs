@@ -292,13 +292,13 @@ pub fn without_number(name: &str) -> &str {
     }
 }
 
-/// A shape: `8 × 12 × 3137`; `scalar` for a tensor without dimensions.
+/// A shape: `8×12×3137`; `scalar` for a tensor without dimensions.
 pub fn shape(sizes: &[i64]) -> String {
     if sizes.is_empty() {
         return "scalar".to_owned();
     }
     let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
-    sizes.join(" × ")
+    sizes.join("×")
 }
 
 fn with_unit(value: f64, unit: &str) -> String {
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn shapes_and_types_are_short() {
-        assert_eq!(shape(&[8, 12, 3137, 64]), "8 × 12 × 3137 × 64");
+        assert_eq!(shape(&[8, 12, 3137, 64]), "8×12×3137×64");
         assert_eq!(shape(&[]), "scalar");
         assert_eq!(dtype("c10::BFloat16"), Some("bf16"));
         assert_eq!(dtype("long int"), Some("int64"));

@@ -114,7 +114,7 @@ mod tests {
         let gaps = compared(&small, &large, H100).gaps.ranked;
         let said = gaps[0].reasoning.join(" ");
         assert_contains(&said, "From its roofline on the target: tile padding ");
-        assert_contains(&said, "(8 × 8 in tiles of 256 × 256)");
+        assert_contains(&said, "(8×8 in tiles of 256×256)");
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct OpSide {
     pub(crate) is_in_sdpa: bool,
     /// For a convolution, whether its input is channels-last; `None` if the strides do not show it.
     pub is_channels_last: Option<bool>,
+    /// The strides of the tensors of its first operation: "[4096, 1] and [8192, 1]"; `None` if not all are recorded.
+    pub(crate) strides: Option<String>,
     /// For a GEMM, whether its sizes suit any kernel: neither small nor odd. `None` if shapes do not show it.
     pub is_regular: Option<bool>,
 }

@@ -393,7 +393,7 @@ mod tests {
         };
         // At 75 and at 100 % of roofline, 53.4 and 40.1 µs are left of the 160 on the reference: both lose that.
         assert_eq!((waste.saves.0 / 1_000, waste.saves.1 / 1_000), (106, 119));
-        let words = "It reaches 20.0 % of its memory roofline on the target (200 µs), and 25.0 % on the reference (160 µs), on 8192 × 4096 fp16.";
+        let words = "It reaches 20.0 % of its memory roofline on the target (200 µs), and 25.0 % on the reference (160 µs), on 8192×4096 fp16.";
         assert_eq!(waste.sentence, words);
         // Operations in a finding of both reports are not counted again.
         assert!(low_roofline(&both, &[0]).is_empty());

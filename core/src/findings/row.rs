@@ -20,6 +20,8 @@ pub struct Row {
     pub percent_of_total: Option<f64>,
     /// Percent of the roofline; `None` without a model or without a GPU.
     pub efficiency_percent: Option<f64>,
+    /// The same by equal parts of the time in which several kernels compute; `None` if hardly any do.
+    pub shared_percent: Option<f64>,
     /// The rating of that, relative to what is usual for its kind.
     pub assessment: Option<Assessment>,
     /// What limits it.
@@ -36,6 +38,12 @@ impl Row {
     /// Percent of the roofline, unless it is an anomaly.
     pub(crate) fn plausible_percent(&self) -> Option<f64> {
         self.efficiency_percent.filter(|_| !self.is_anomaly)
+    }
+
+    /// By what it is judged: kernels that share the GPU with others need not reach the roofline, unless it is an anomaly.
+    pub(crate) fn judged_percent(&self) -> Option<f64> {
+        let percent = self.shared_percent.or(self.efficiency_percent);
+        percent.filter(|_| !self.is_anomaly)
     }
 
     /// What limits it and how far it is from that limit: the group of operations without a named cause.

@@ -67,6 +67,7 @@ labelled! {
         UnlinkedGpuWork => "Some GPU activity has no recorded launching call: it was launched before the recording started, or the profiler wrote no flow event for its launch.",
         NothingLinked => "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator.",
         LinkedByCorrelation => "Some GPU activity has no flow event from the call that launched it; correlation ids were used instead.",
+        LinkedToOperators => "No call that launched GPU activity was recorded; it was assigned to the operators with its external ids.",
         AmbiguousCorrelation => "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow event that identifies its process, so it was not linked. Open the trace of one rank alone to see it by operator.",
         RepeatedCorrelation => "Some correlation ids are shared by several calls, so their GPU activity could not be linked to the call that launched it.",
         RepeatedCall => "Some calls repeat the correlation id of an earlier call; the GPU activity with that id was linked to the earlier one. GPU activity whose id no call has counts as unattributed.",
@@ -91,6 +92,7 @@ impl WarningKind {
             | UnknownMetadata
             | UnknownPhase
             | LinkedByCorrelation
+            | LinkedToOperators
             | NoHostEvents
             | NoGpuEvents
             | NothingRecorded

@@ -62,6 +62,11 @@ pub(crate) fn is_layout_change(kernel: &str) -> bool {
     holds(kernel, WORDS)
 }
 
+/// Whether a kernel computes with Winograd's transforms, which take fewer multiplications than the sums themselves.
+pub(crate) fn is_winograd(kernel: &str) -> bool {
+    holds(kernel, &["winograd", "sp3asmconv"])
+}
+
 /// Whether the name of a kernel says that it is a fallback.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
     const WORDS: &[&str] = &[

@@ -22,6 +22,7 @@ const COUNTERPARTS: &[Row] = &[
         "aten::_scaled_dot_product_efficient_attention",
         "aten::_scaled_dot_product_cudnn_attention",
         "aten::_scaled_dot_product_fused_attention_overrideable",
+        "aten::scaled_dot_product_attention",
     ]),
     row("attention, backward", 4, &[
         "aten::_scaled_dot_product_flash_attention_backward",
@@ -35,7 +36,8 @@ const COUNTERPARTS: &[Row] = &[
     ]),
     row("convolution", 2, &[
         "aten::cudnn_convolution", "aten::miopen_convolution", "aten::_slow_conv2d_forward",
-        "aten::thnn_conv2d", "aten::convolution_overrideable",
+        "aten::thnn_conv2d", "aten::convolution_overrideable", "aten::convolution", "aten::_convolution",
+        "aten::conv1d", "aten::conv2d", "aten::conv3d",
     ]),
     row("convolution with ReLU", 2, &[
         "aten::cudnn_convolution_relu", "aten::miopen_convolution_relu",
@@ -70,6 +72,7 @@ mod tests {
         let what = |name| counterpart(name).map(|found| found.what);
         assert_eq!(what("aten::cudnn_convolution"), Some("convolution"));
         assert_eq!(what("aten::miopen_convolution"), Some("convolution"));
+        assert_eq!(what("aten::convolution"), Some("convolution"));
         assert_eq!(what("aten::mm"), None);
     }
 

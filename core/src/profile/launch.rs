@@ -6,6 +6,8 @@
 //! them independently: work without a flow, or whose flow leads elsewhere, is assigned to the call with the same
 //! correlation id.
 //!
+//! Where no launching call was recorded, work is assigned to the operator with the same external id.
+//!
 //! Each piece of work has one call. In a trace of several processes that use the same ids, this is a call of the same
 //! process (`ranks.rs`).
 
@@ -21,7 +23,7 @@ mod tests;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::row_id::row_id;
-use crate::trace::{ByName, EventId, StringId, Trace};
+use crate::trace::{ByName, Category, EventId, LinkId, StringId, Trace};
 use callers::{Ambiguous, Callers};
 use link_key::LinkKey;
 use ranks::Ranks;
@@ -61,6 +63,8 @@ pub struct Launches {
     repeated: Vec<GpuId>,
     /// Calls with the correlation id of an earlier call, in a trace of a single process.
     repeating_calls: Vec<EventId>,
+    /// No launching call was recorded: work is assigned to operators.
+    are_of_operators: bool,
 }
 
 impl Launches {
@@ -90,6 +94,9 @@ impl Launches {
         };
         joined.by_flow(trace, &calls, &table, ranks.as_ref(), &repeated);
         joined.by_correlation(trace, &calls, table, ranks.as_ref(), &repeated);
+        if joined.launches.is_empty() {
+            joined.by_operator(trace);
+        }
         joined.follow_captures(trace);
         joined
     }
@@ -118,6 +125,7 @@ impl Launches {
         part.by_correlation = part_of(&self.by_correlation);
         part.ambiguous = part_of(&self.ambiguous);
         part.repeated = part_of(&self.repeated);
+        part.are_of_operators = self.are_of_operators;
         part
     }
 
@@ -144,6 +152,14 @@ impl Launches {
     /// Number of pieces linked by correlation id because they have no flow.
     pub fn n_by_correlation(&self) -> u64 {
         self.by_correlation.len() as u64
+    }
+
+    /// Number of pieces assigned to operators because no launching call was recorded.
+    pub fn n_of_operators(&self) -> u64 {
+        match self.are_of_operators {
+            true => self.launches.len() as u64,
+            false => 0,
+        }
     }
 
     /// Number of pieces that calls of several processes could have launched, because they have the same correlation id.
@@ -276,7 +292,13 @@ impl Launches {
         }
         let table = match flows.key {
             LinkKey::Correlation => flows,
-            LinkKey::ExternalId => LinkTable::new(trace, &self.work, LinkKey::Correlation),
+            LinkKey::ExternalId => {
+                let by_correlation = LinkTable::new(trace, &self.work, LinkKey::Correlation);
+                match by_correlation.rows.is_empty() {
+                    true => flows,
+                    false => by_correlation,
+                }
+            }
         };
         let callers = Callers::new(trace, calls, &table);
         let (mut found, mut ambiguous) = (Vec::new(), Vec::new());
@@ -301,6 +323,35 @@ impl Launches {
         if is_shared {
             self.repeated.sort_unstable();
         }
+        self.arrange();
+    }
+
+    /// Assigns work to the operator with its external id, in a trace in which no call that launched it was recorded.
+    fn by_operator(&mut self, trace: &Trace) {
+        // None for an id that several operators have.
+        let mut operators: Map<LinkId, Option<EventId>> = Map::default();
+        for event in trace.events.in_category(Category::CpuOp) {
+            if let Some(id) = trace.events.external_id(event) {
+                let known = operators.entry(id);
+                known
+                    .and_modify(|known| *known = None)
+                    .or_insert(Some(event));
+            }
+        }
+        let launches = self.work.iter().zip(0..).filter_map(|(event, work)| {
+            let id = trace.events.external_id(*event)?;
+            let call = (*operators.get(&id)?)?;
+            let is_before = trace.events.ts_ns(call) <= trace.events.ts_ns(*event);
+            is_before.then_some(Launch {
+                call,
+                work: GpuId(work),
+            })
+        });
+        let launches: Vec<Launch> = launches.collect();
+        for Launch { call, work } in launches {
+            self.join(call, work);
+        }
+        self.are_of_operators = !self.launches.is_empty();
         self.arrange();
     }
 

@@ -137,6 +137,7 @@ impl Profile {
         let (launches, warnings) = (&self.launches, &mut self.warnings);
         warnings.add_many(WrongNesting, self.tree.strays().len() as u64, None);
         warnings.add_many(LinkedByCorrelation, launches.n_by_correlation(), None);
+        warnings.add_many(LinkedToOperators, launches.n_of_operators(), None);
         let unlinked = match launches.launches.is_empty() {
             true => NothingLinked,
             false => UnlinkedGpuWork,

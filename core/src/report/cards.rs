@@ -283,8 +283,7 @@ fn not_near_roofline(report: &Report, all_ns: i64) -> [(f64, String); 4] {
         percent_or_zero(ns, all_ns)
     };
     let low = report.options.thresholds.gate_efficiency_percent;
-    let is_low =
-        |row: &Row| !row.is_anomaly && row.efficiency_percent.is_some_and(|percent| percent < low);
+    let is_low = |row: &Row| row.judged_percent().is_some_and(|percent| percent < low);
     // Rated by what is usual for its kind and size.
     let is_usual = |row: &Row| {
         let assessment = row.assessment;
@@ -297,7 +296,7 @@ fn not_near_roofline(report: &Report, all_ns: i64) -> [(f64, String); 4] {
         ),
         (
             percent(&|row| row.is_anomaly),
-            "is above its roofline (shapes, times or GPU figures are off, or data stays in caches)"
+            "is above its roofline (data stays in caches, an algorithm takes fewer FLOPs, or shapes, times or GPU figures are off)"
                 .to_owned(),
         ),
         (
@@ -348,9 +347,7 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
     let is_below = |row: &&Row| {
         let is_low = |percent: f64| percent < thresholds.efficiency_good_percent;
         let is_large = |percent: f64| percent >= thresholds.gate_percent_of_total;
-        !row.is_anomaly
-            && row.efficiency_percent.is_some_and(is_low)
-            && row.percent_of_total.is_some_and(is_large)
+        row.judged_percent().is_some_and(is_low) && row.percent_of_total.is_some_and(is_large)
     };
     let mut below: Vec<&Row> = rows
         .flat_map(|outcome| &outcome.rows)
@@ -465,7 +462,7 @@ mod tests {
             "No findings: operations are near the roofline."
         );
         let below = nothing(gemm(260)).replace('\u{202F}', " ");
-        let expected = "No findings: no large operation is below 40.0 % of roofline. The longest of those below 60.0 %: `aten::mm` (4096 × 4096, 4096 × 4096 bf16) takes 260 µs at 53.";
+        let expected = "No findings: no large operation is below 40.0 % of roofline. The longest of those below 60.0 %: `aten::mm` (4096×4096, 4096×4096 bf16) takes 260 µs at 53.";
         assert!(below.starts_with(expected), "{below}");
         assert!(nothing(gemm(420)).contains(" 100 % is below 40.0 % of roofline, "));
         let roll = r#""Input Dims": [[8192, 8192]], "Input type": ["float"]"#;

@@ -159,7 +159,7 @@ mod tests {
             [(0, "aten::addmm", 30_000), (1, "cudaLaunchKernel", 30_000)]
         );
         assert_eq!(data.subtree[0].host_ns, 78_000);
-        assert_eq!(data.subtree[0].shapes, "2, 4 × 8, 8 × 2");
+        assert_eq!(data.subtree[0].shapes, "2, 4×8, 8×2");
         assert_eq!(data.subtree[0].types, ["float", "float", "float"]);
     }
 

@@ -59,8 +59,7 @@ fn line(args: &OpArgs, table: &ArgsTable, strings: &StringTable) -> String {
             }
             n_tensors += 1;
             if n_tensors <= SHOWN {
-                let shape = format::shape(sizes).replace(" × ", "×");
-                tensors.push((shape, dtype.and_then(format::dtype)));
+                tensors.push((format::shape(sizes), dtype.and_then(format::dtype)));
             }
         }
     }

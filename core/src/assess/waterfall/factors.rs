@@ -3,7 +3,7 @@
 use super::{Cause, Detail};
 use crate::assess::{Evaluation, Input};
 use crate::hardware::roofline::{Bound, peak_tflops};
-use crate::hardware::{ComputeSpec, Precision, Unit};
+use crate::hardware::{Basis, ComputeSpec, Precision, Unit};
 use crate::names::Family;
 use crate::names::attention::{head_dimension, pads_head_dimension};
 use crate::names::convolution::ConvolutionPass;
@@ -16,6 +16,9 @@ use crate::profile::convolution::ConvolutionShape;
 use crate::profile::gemm::GemmSizes;
 use crate::profile::measured::{MainKernel, Measured, Sizes};
 use crate::profile::operations::Operation;
+
+/// A kernel may exceed the figures of its GPU by a little.
+const BEYOND: f64 = 1.1;
 
 /// A factor on the roofline time of the arithmetic, or of the memory traffic.
 pub(super) struct Factor {
@@ -78,7 +81,12 @@ pub(super) fn factors(
                 if let Some((tiled, tile)) = Tiled::of(measured, op, name).zip(kernel.tile) {
                     let (factor, detail) = tiled.padding(tile);
                     of_compute(Cause::TilePadding, factor, detail);
-                    if let Some((factor, detail)) = tiled.waves(input, kernel, name, tile) {
+                    let waves = tiled
+                        .workgroups(kernel, name, tile)
+                        .filter(|n| are_enough(input, operation, evaluation, measured, *n));
+                    let waves =
+                        waves.and_then(|n| wave_factor(input, n, Some(tiled.n_tiles(tile))));
+                    if let Some((factor, detail)) = waves {
                         of_compute(Cause::WaveQuantization, factor, detail);
                     }
                     let padded =
@@ -231,20 +239,6 @@ impl Tiled {
         Some(split_by_launch.unwrap_or(parts)).filter(|parts| *parts > 0)
     }
 
-    fn waves(
-        self,
-        input: &Input,
-        kernel: &MainKernel,
-        name: &str,
-        tile: Tile,
-    ) -> Option<(f64, Detail)> {
-        wave_factor(
-            input,
-            self.workgroups(kernel, name, tile)?,
-            Some(self.n_tiles(tile)),
-        )
-    }
-
     /// Steps along K; the last one may be partly filled.
     fn padded_k(self, tile: Tile) -> Option<(f64, Detail)> {
         let padded = self.k.next_multiple_of(tile.k?);
@@ -281,8 +275,6 @@ fn channels(
     operation: &Operation,
     evaluation: &Evaluation,
 ) -> Option<(f64, Detail)> {
-    /// A kernel may exceed the achievable rates by a little.
-    const BEYOND: f64 = 1.1;
     let Sizes::Convolution(shape) = &measured.sizes else {
         return None;
     };
@@ -299,6 +291,30 @@ fn channels(
     let padded_us = evaluation.roofline?.compute_us? * factor;
     let is_padded = size < in_16_bytes && !shape.is_depthwise() && padded_us <= call_us * BEYOND;
     is_padded.then_some((factor, detail))
+}
+
+/// Whether this many workgroups, each on one compute unit, can do the work of the main kernel in its time. Where they
+/// cannot, it runs more than its name and sizes tell.
+pub(super) fn are_enough(
+    input: &Input,
+    operation: &Operation,
+    evaluation: &Evaluation,
+    measured: &Measured,
+    workgroups: u64,
+) -> bool {
+    let least_us = || {
+        let work = evaluation.work?;
+        let (tflops, _) = peak_tflops(work.compute?, input.gpu()?, Basis::Peak)?;
+        let share = workgroups as f64 / f64::from(input.n_units()?);
+        // The gradients of a convolution are kernels with as many FLOPs each.
+        let n_kernels = match &measured.sizes {
+            Sizes::Convolution(_) => measured.n_main_kinds.max(1),
+            _ => 1,
+        };
+        Some(work.flops / n_kernels as f64 / (tflops * 1e6 * share.min(1.0)))
+    };
+    let call_us = operation.kernel_ns as f64 / 1e3 / operation.calls.len().max(1) as f64;
+    least_us().is_none_or(|least_us| least_us <= call_us * measured.main_share * BEYOND)
 }
 
 /// The time of all waves divided by the time of evenly distributed workgroups.

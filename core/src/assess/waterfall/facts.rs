@@ -1,6 +1,6 @@
 //! Causes without a factor: properties of an operation that are known to make such kernels slow.
 
-use super::factors::Tiled;
+use super::factors::{Tiled, are_enough};
 use crate::assess::{Evaluation, Input};
 use crate::hardware::roofline::Bound;
 use crate::hardware::{Precision, Unit, Vendor};
@@ -326,7 +326,9 @@ fn of_kernel(
         Some((tiled, tile)) => {
             found.extend(tile.k.and_then(|k_tile| steps_along_k(tiled.k, k_tile)));
             found.extend(tile_reads(input, operation, evaluation, tiled, tile));
-            tiled.workgroups(kernel, name, tile)
+            tiled
+                .workgroups(kernel, name, tile)
+                .filter(|n| are_enough(input, operation, evaluation, measured, *n))
         }
         None => kernel.workgroups(),
     };

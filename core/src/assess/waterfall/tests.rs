@@ -183,3 +183,20 @@ fn hardly_any_data_has_a_shortest_time_and_no_factor() {
         "the fastest other operation on as little data takes 3.00 µs"
     );
 }
+
+/// 2 × 19 tiles on 304 units reach at most an eighth of the GPU: a kernel that is faster has more workgroups than its
+/// name and sizes tell.
+#[test]
+fn workgroups_too_few_for_the_measured_time_are_not_believed() {
+    let waves = |us: u32| {
+        let args = "512x16384, 16384x4864";
+        waterfall_on("MI300X", &profile_of("aten::mm", args, &[&[(TILE, us)]]))
+    };
+    // 81.6 GFLOP take 62 µs at the peak of the whole GPU, and 499 µs on 38 units.
+    let slow = waves(600);
+    assert!(slow.step(Cause::WaveQuantization).is_some(), "{slow:?}");
+    assert_eq!(slow.few_workgroups(), Some((38, 304)));
+    let fast = waves(300);
+    assert_eq!(fast.step(Cause::WaveQuantization), None, "{fast:?}");
+    assert_eq!(fast.few_workgroups(), None);
+}

@@ -78,7 +78,7 @@ impl Fact {
                 tile: (first, second),
                 percent,
             } => format!(
-                "tiles of {first} × {second} read operands at {}× the memory bandwidth, from caches: larger tiles read less",
+                "tiles of {first}×{second} read operands at {}× the memory bandwidth, from caches: larger tiles read less",
                 format::number(*percent as f64 / 100.0)
             ),
             Fact::OverLink => "it copies between the memories of CPU and GPU".to_owned(),
@@ -180,7 +180,7 @@ impl Step {
                 tile: (first, second),
             } => {
                 let [m, n] = [m, n].map(format::count);
-                format!("{m} × {n} in tiles of {first} × {second}")
+                format!("{m}×{n} in tiles of {first}×{second}")
             }
             Detail::Waves {
                 tiles,

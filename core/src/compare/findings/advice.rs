@@ -46,6 +46,12 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: "Both sides run the same kernel on the same work, so its choice is not at fault: measure again at fixed clocks.",
     },
     Advice {
+        when: "its operands have other strides than on the reference",
+        applies: |_, op| has_other_strides(op),
+        model: "Give its operands the layout that they have on the reference, strides {reference_strides} instead of {target_strides}: store a weight transposed once, or make an operand contiguous where it is created.",
+        kernel: "Compare the kernels of both sides for these layouts: the one that the target takes is slower on the same work.",
+    },
+    Advice {
         when: "the target computes scaled dot product attention by its general implementation, the reference by a fused one",
         applies: |_, op| op.is_unfused_attention() && op.sides.target.is_in_sdpa,
         model: "`scaled_dot_product_attention` takes its general implementation (`SDPBackend.MATH`) on the target: check that masks, types, strides and head sizes allow a fused one as on the reference. Within `torch.nn.attention.sdpa_kernel(SDPBackend.FLASH_ATTENTION)` PyTorch says what does not.",
@@ -56,6 +62,12 @@ pub(crate) const CAUSES: &[Advice] = &[
         applies: |_, op| op.is_unfused_attention(),
         model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
         kernel: "The fused kernel of the reference never writes the scores to memory: use or write one on the target.",
+    },
+    Advice {
+        when: "the target multiplies one input in several GEMMs, the reference in fewer with as many columns",
+        applies: |_, op| has_separate_gemms(op),
+        model: "Join the projections of one input into one GEMM, as on the reference: concatenate their weights along the output dimension (query, key and value; gate and up), and split the result.",
+        kernel: "One larger GEMM has more tiles to fill the GPU with and reads its input once; a grouped GEMM does the same without joining the weights.",
     },
     Advice {
         when: "the target computes expert GEMMs in several operations, the reference in fewer",
@@ -256,6 +268,8 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
             "reference_shapes",
             op.reference_shapes.clone().unwrap_or_default(),
         ),
+        ("reference_strides", strides(op, Which::Reference)),
+        ("target_strides", strides(op, Which::Target)),
         (
             "outdated",
             op.outdated(Which::Target).unwrap_or_default().to_owned(),
@@ -276,6 +290,38 @@ pub(super) fn has_irregular_sizes(op: &MatchedOp) -> bool {
     let regular = op.sides.as_ref().map(|side| side.is_regular);
     (regular.reference, regular.target) == (Some(true), Some(false))
         && op.reference_shapes.is_some()
+}
+
+/// Whether the target multiplies one input in several GEMMs that the reference joins.
+pub(super) fn has_separate_gemms(op: &MatchedOp) -> bool {
+    let runs = op.sides.as_ref().map(|side| side.n_runs);
+    op.level == MatchLevel::Meaning && op.family == Family::Gemm && runs.target > runs.reference
+}
+
+/// Whether separate GEMMs take clearly longer than the joined one on the same GPU: for the same work in fewer kernels
+/// even a small difference has this cause.
+pub(super) fn loses_by_separate_gemms(comparison: &Comparison, op: &MatchedOp) -> bool {
+    let is_slower = op.judgement.excess.is_some_and(|excess| excess >= AS_FAST);
+    comparison.is_same_gpu && has_separate_gemms(op) && is_slower
+}
+
+/// Whether the same operator runs on the same sizes and types, in other kernels, with operands in another layout.
+pub(super) fn has_other_strides(op: &MatchedOp) -> bool {
+    let strides = op.sides.as_ref().map(|side| side.strides.as_ref());
+    let differ = strides
+        .both()
+        .is_some_and(|strides| strides.reference != strides.target);
+    // Convolutions have advice of their own for their layouts.
+    op.level == MatchLevel::Shapes
+        && differ
+        && op.family != Family::Convolution
+        && !op.is_group()
+        && !op.judgement.work_differs
+        && !op.runs_same_kernels()
+}
+
+fn strides(op: &MatchedOp, which: Which) -> String {
+    op.sides.get(which).strides.clone().unwrap_or_default()
 }
 
 fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {

@@ -94,6 +94,7 @@ fn match_remaining(alignment: &mut Alignment<MatchLevel>, rows: &Rows) -> Vec<Fo
     pair_retyped_gemms(alignment, rows);
     let mut groups = groups::attention(alignment, rows);
     groups.extend(groups::norms(alignment, rows));
+    groups.extend(groups::joined_gemms(alignment, rows));
     pair_scaled(alignment, rows);
     pair_by_operator(alignment, rows);
     pair_by_kernels(alignment, rows);

@@ -83,6 +83,9 @@ pub(super) fn op_side(
             .is_some_and(|first| is_in_sdpa(side, first)),
         is_channels_last: convolutions
             .find_map(|one| ConvolutionShape::has_channels_last(side.profile, one)),
+        strides: operations()
+            .next()
+            .and_then(|first| first.recorded_strides(side.profile)),
         is_regular: operations()
             .next()
             .filter(|first| first.family == Family::Gemm)

@@ -34,7 +34,7 @@ fn equal_arguments_are_a_match_of_all_arguments() {
     let op = only(&comparison.operations);
     assert_eq!(op.level, MatchLevel::Arguments);
     assert_eq!(op.times().difference(), 10_000);
-    assert_eq!(op.label(), "aten::mm 512 × 256, 256 × 128 fp32");
+    assert_eq!(op.label(), "aten::mm 512×256, 256×128 fp32");
     assert_eq!(op.reference_name, None);
 }
 
@@ -122,8 +122,8 @@ fn what_has_no_partner_is_listed_on_its_side() {
     let operations = compared(&mm(MM, 40), &one_op("aten::bmm", other, 50)).operations;
     assert!(operations.matched.is_empty());
     let names = operations.unmatched.map(|ops| ops[0].label());
-    assert_eq!(names.reference, "aten::mm 512 × 256, 256 × 128 fp32");
-    assert_eq!(names.target, "aten::bmm 2 × 9 × 9, 2 × 9 × 9 fp32");
+    assert_eq!(names.reference, "aten::mm 512×256, 256×128 fp32");
+    assert_eq!(names.target, "aten::bmm 2×9×9, 2×9×9 fp32");
 }
 
 #[test]

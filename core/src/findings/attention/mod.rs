@@ -113,7 +113,7 @@ impl<'a> Observed<'a> {
                 false => Band::of_length(length),
             });
         let band = band.map(|band| band.of_pass(is_backward, thresholds));
-        let efficiency = row.plausible_percent();
+        let efficiency = row.judged_percent();
         let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
         let is_below = verdict() == Some(Verdict::Below);
         let waterfall = is_below
@@ -121,8 +121,14 @@ impl<'a> Observed<'a> {
             .flatten();
         let is_of_context =
             |cause: &Cause| is_paged && matches!(cause, Cause::WarmUp | Cause::Spread);
+        let cause = cause_of(input, row, waterfall.as_ref()).filter(|cause| !is_of_context(cause));
+        // A head dimension that its kernel pads takes its time within the band, too.
+        let waterfall = waterfall.or_else(|| match cause {
+            Some(Cause::PaddedDimension) => Waterfall::of(input, row.operation),
+            _ => None,
+        });
         Observed {
-            cause: cause_of(input, row, waterfall.as_ref()).filter(|cause| !is_of_context(cause)),
+            cause,
             waterfall,
             row,
             operation,

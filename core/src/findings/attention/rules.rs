@@ -131,8 +131,11 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "head_dimension",
-        when: "it is below the usual efficiency for its length, and its kernel computes a larger head dimension",
-        applies: |_, observed| is_below(observed) && observed.padded_head().is_some(),
+        when: "its kernel computes a larger head dimension, which takes much of its time, or it is below the usual efficiency for its length",
+        applies: |_, observed| {
+            let is_much = observed.cause == Some(Cause::PaddedDimension);
+            (is_much || is_below(observed)) && observed.padded_head().is_some()
+        },
         title: "Head dimension {head} computed as {padded}{backward}",
         issue: "{subject}: {time}{at}{usual}; the head dimension {head} is computed as {padded}.",
         model: "if the architecture can still change, use a head dimension of {padded}, or of the next smaller size that kernels are built for: it takes the same time or less. Padding the tensors does not help.",

@@ -199,7 +199,7 @@ pub fn few_workgroups(input: &Input, row: &Row) -> String {
     })
 }
 
-/// "tile padding ×4.00 (16 × 16 in tiles of 32 × 32)"; for a time without a factor "helper kernels 18.0 µs (3 split-K
+/// "tile padding ×4.00 (16×16 in tiles of 32×32)"; for a time without a factor "helper kernels 18.0 µs (3 split-K
 /// reductions)".
 fn phrase(step: &Step) -> String {
     let text = match step.text() {

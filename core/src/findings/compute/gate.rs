@@ -27,7 +27,7 @@ impl Gate {
 
     /// Whether a row is at a low % of roofline. Anomalies never are.
     pub fn is_slow(&self, row: &Row) -> bool {
-        let percent = row.plausible_percent();
+        let percent = row.judged_percent();
         percent.is_some_and(|percent| percent < self.efficiency_percent)
     }
 }

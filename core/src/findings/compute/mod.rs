@@ -68,6 +68,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             efficiency_percent: evaluation
                 .achieved
                 .map(|achieved| achieved.percent_of_roofline),
+            shared_percent: shared_percent(operation, evaluation),
             assessment: assessment(evaluation),
             bound: evaluation.roofline.map(|roofline| roofline.bound),
             is_anomaly: evaluation.is_anomaly,
@@ -79,6 +80,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     let tunes = |row: &Row| input.operation(row.operation).is_tuning();
     for row in rows.iter_mut().filter(|row| tunes(row)) {
         row.efficiency_percent = None;
+        row.shared_percent = None;
         row.assessment = None;
         row.is_anomaly = false;
         row.variation = None;
@@ -91,6 +93,17 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome.rows = rows;
     outcome.notes = quality::notes(input, &outcome.rows);
     outcome
+}
+
+/// How close an operation gets to the roofline in its part of the time, if a notable part of it is shared with other
+/// kernels that compute.
+fn shared_percent(operation: &Operation, evaluation: &Evaluation) -> Option<f64> {
+    /// Of its kernel time.
+    const NOTABLE: f64 = 0.1;
+    let (all_ns, own_ns) = (operation.kernel_ns as f64, evaluation.computing_ns as f64);
+    let is_shared = own_ns > 0.0 && own_ns < all_ns * (1.0 - NOTABLE);
+    let achieved = evaluation.achieved.filter(|_| is_shared)?;
+    Some((achieved.percent_of_roofline * all_ns / own_ns).min(100.0))
 }
 
 /// The time of each call in microseconds.

@@ -40,8 +40,23 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let varying = list(varying.collect()).map(|names| {
         format!("Calls with equal arguments vary widely in time, so their mean is not representative: {names}.")
     });
-    let notes = [above, varying, negligible_in_idle_run(input, rows)];
+    let shared = rows.iter().filter_map(|row| {
+        let alone = row
+            .shared_percent
+            .filter(|_| is_large_part(row, thresholds))?;
+        let each = format::percent(row.efficiency_percent?);
+        Some((row, format!("{each} and {}", format::percent(alone))))
+    });
+    let shared = list(shared.collect()).map(|names| {
+        format!("These run while other kernels compute and share the GPU with them, so they are judged by their part of the time (% of roofline by kernel time and by that part): {names}.")
+    });
+    let notes = [above, varying, shared, negligible_in_idle_run(input, rows)];
     notes.into_iter().flatten().collect()
+}
+
+fn is_large_part(row: &Row, thresholds: &Thresholds) -> bool {
+    let percent = row.percent_of_total;
+    percent.is_some_and(|percent| percent >= thresholds.gate_percent_of_total)
 }
 
 /// How much the calls of a row vary in time, if that is much, the row takes at least this percentage of the run, and

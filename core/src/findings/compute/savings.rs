@@ -29,14 +29,15 @@ pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, V
 /// The time that a kernel takes beyond its roofline time: an upper bound for what merging it into a larger kernel
 /// saves.
 pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
-    let share = row.plausible_percent()? / 100.0;
+    let share = row.judged_percent()? / 100.0;
     let ns = (row.time_ns as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
     Some(ns).filter(|ns| *ns > 0)
 }
 
 /// What an operation saves by its gap to the roofline; `None` without a model.
 pub fn impact_of_gap(row: &Row) -> Option<Impact> {
-    let gap = Impact::of_efficiency(row.time_ns, row.efficiency_percent?);
+    let percent = row.shared_percent.or(row.efficiency_percent)?;
+    let gap = Impact::of_efficiency(row.time_ns, percent);
     Some(gap.within(row.time_ns - least_ns(row)))
 }
 

@@ -65,7 +65,7 @@ pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
 pub const NOT_SHOWN: &str =
     "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does.";
 
-/// "8944 × 1024, 1024 × 2816 bf16": the shapes of an operation. For kernels of GPU graphs, shapes inferred from the
+/// "8944×1024, 1024×2816 bf16", or "3 of 4×16×1024×64 bf16": the shapes of an operation. For kernels of GPU graphs, shapes inferred from the
 /// model, "QKV projection: 32×5120×2880, from config", or nothing: the call that launches a graph only has the tensors
 /// of the whole graph.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
@@ -93,13 +93,21 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
             }
         }
     }
-    let n_more = shapes.len().saturating_sub(MAX_SHAPES);
+    let n_all = shapes.len();
+    let mut shapes = counted_alike(shapes);
     shapes.truncate(MAX_SHAPES);
+    let n_more = n_all - shapes.iter().map(|(_, _, n)| n).sum::<usize>();
     // A conversion is identified by its two types.
     let one_type = shapes.windows(2).all(|two| two[0].1 == two[1].1);
-    let texts = shapes.into_iter().map(|(shape, dtype)| match dtype {
-        Some(dtype) if !one_type => format!("{shape} {dtype}"),
-        _ => shape,
+    let texts = shapes.into_iter().map(|(shape, dtype, n)| {
+        let shape = match n {
+            1 => shape,
+            n => format!("{n} of {shape}"),
+        };
+        match dtype {
+            Some(dtype) if !one_type => format!("{shape} {dtype}"),
+            _ => shape,
+        }
     });
     let mut text = texts.collect::<Vec<String>>().join(", ");
     if n_more > 0 {
@@ -109,6 +117,25 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
         text.push_str(&format!(" {dtype}"));
     }
     text.trim_start().to_owned()
+}
+
+/// Shapes with their types, and how many of these follow each other where that are three or more.
+fn counted_alike<T: PartialEq>(shapes: Vec<(String, T)>) -> Vec<(String, T, usize)> {
+    const LEAST: usize = 3;
+    let mut found: Vec<(String, T, usize)> = Vec::new();
+    let mut rest = shapes.into_iter().peekable();
+    while let Some(first) = rest.next() {
+        let mut alike = vec![first];
+        while let Some(next) = rest.next_if(|next| alike.first() == Some(next)) {
+            alike.push(next);
+        }
+        let n = alike.len();
+        match n >= LEAST {
+            true => found.extend(alike.pop().map(|(shape, dtype)| (shape, dtype, n))),
+            false => found.extend(alike.into_iter().map(|(shape, dtype)| (shape, dtype, 1))),
+        }
+    }
+    found
 }
 
 /// Removes what needs a reproducer from advice texts.
@@ -171,6 +198,20 @@ pub fn matrix_rate(input: &Input) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn three_equal_shapes_are_counted() {
+        let of = |shapes: &[&str]| {
+            let typed = shapes.iter().map(|shape| ((*shape).to_owned(), ()));
+            let counted = counted_alike(typed.collect());
+            let texts = counted
+                .into_iter()
+                .map(|(shape, (), n)| format!("{n} {shape}"));
+            texts.collect::<Vec<String>>().join(", ")
+        };
+        assert_eq!(of(&["2×8", "2×8", "2×8", "2"]), "3 2×8, 1 2");
+        assert_eq!(of(&["8×8", "8×8", "2"]), "1 8×8, 1 8×8, 1 2");
+    }
 
     #[test]
     fn what_cannot_be_called_has_no_reproducer() {

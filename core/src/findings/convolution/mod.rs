@@ -71,7 +71,7 @@ impl<'a> Observed<'a> {
             percent * row.time_ns as f64 / computing_ns as f64
         };
         let is_low = row
-            .efficiency_percent
+            .judged_percent()
             .is_some_and(|percent| computing(percent) < low);
         let waterfall = is_low
             .then(|| Waterfall::of(input, row.operation))

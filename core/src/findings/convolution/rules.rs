@@ -57,7 +57,7 @@ impl Subject for Observed<'static> {
     }
 }
 
-/// Groups with fewer channels leave parts of the matrix-unit tiles empty.
+/// Groups of at most this many channels leave parts of the matrix-unit tiles empty.
 const NARROW_GROUP: u64 = 32;
 
 /// The common part of the rules. If efficiency is below the band but it is no bottleneck, it only gets a reproducer.
@@ -222,10 +222,10 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "narrow_groups",
-        when: "a group has fewer than 32 channels",
+        when: "a group has at most 32 channels",
         applies: |_, observed| {
             let is_narrow = |shape: &ConvolutionShape| {
-                shape.groups > 1 && shape.group_channels() < NARROW_GROUP
+                shape.groups > 1 && shape.group_channels() <= NARROW_GROUP
             };
             observed.is_low && observed.has(is_narrow)
         },
@@ -254,14 +254,17 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             observed.is_low && observed.has(|shape| shape.channels() as f64 <= most)
         },
         title: "Convolutions of {channels}",
-        issue: "{figures}{usual}; there are only {channels}.",
+        issue: "{figures}{usual}; there {is_one?is|are} only {channels}.",
         model: "{advice}.",
         kernel: "tune a kernel for few input channels with the reproducer.",
         words: |group| {
-            patches_or(
+            let mut words = patches_or(
                 group,
                 "pad the channels of the input and of the filter with zeros to 4 or 8, or fold neighboring positions into channels",
-            )
+            );
+            let is_one = group.first().has(|shape| shape.channels() == 1);
+            words.push(holds("is_one", is_one));
+            words
         },
         ..BASE
     },

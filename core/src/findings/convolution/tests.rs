@@ -301,9 +301,26 @@ fn narrow_groups_are_named() {
         (99_700_000..99_900_000).contains(&impact.high_ns),
         "{impact:?}"
     );
+    of(8, "256x32x3x3", "narrow_groups");
     // Wide groups are already multiples of 8.
     let wide = of(2, "256x128x3x3", "below_usual_efficiency");
     assert_contains_none(&wide.model, &["multiples of 8"]);
+}
+
+/// Groups matter more than small images.
+#[test]
+fn narrow_groups_are_named_on_small_images() {
+    let settings = "=[1, 1]*3, =False, =[0, 0], =32";
+    let outcome = slow("32x1024x14x14", "1024x32x3x3", settings, BF16, "igemm_fwd")
+        .outcome_on("H100", "convolution");
+    only(&outcome, "narrow_groups");
+}
+
+#[test]
+fn one_input_channel_is_singular() {
+    let outcome = slow("32x1x224x224", "64x1x7x7", SAME, BF16, "igemm_fwd").outcome("convolution");
+    let issue = &only(&outcome, "few_input_channels").issue;
+    assert_contains(issue, &["there is only 1 input channel"]);
 }
 
 /// What is left after layout changes is as fast as usual: 167 µs at roofline of 300, and 200 µs of layout changes.

@@ -35,7 +35,6 @@ impl<'a> ObservedStage<'a> {
         let stage = stages.max_by_key(|stage| stage.idle_ns())?;
         let share = percent_of(stage.idle_ns(), idle.timeline.idle_ns)?;
         let is_of_cpu = percent_of(idle.code.all.ns, idle.timeline.idle_ns)? >= MOST_PERCENT;
-        let is_large = idle.percent(stage.idle_ns()) >= idle.thresholds.idle_code_percent;
         let excluded_ns = sum(code.iter().map(ObservedCode::ns));
         let one_off = idle.code.rows.iter().filter(|row| row.is_one_off);
         let excluded_ns = excluded_ns.saturating_add(sum(one_off.map(|row| row.all.ns)));
@@ -46,7 +45,11 @@ impl<'a> ObservedStage<'a> {
             is_diffusion: serving.of(Some(Phase::Diffusion)).next().is_some(),
             left_ns,
         };
-        (share >= MOST_PERCENT && is_of_cpu && is_large && left_ns > 0).then_some(observed)
+        // What code with findings of its own explains is not counted twice, and where nothing runs there is nothing to
+        // compile.
+        let is_large = idle.percent(left_ns) >= idle.thresholds.idle_code_percent;
+        let runs_any = stage.busy_ns > 0;
+        (share >= MOST_PERCENT && is_of_cpu && is_large && runs_any).then_some(observed)
     }
 }
 
@@ -106,7 +109,7 @@ pub(super) const RULES: &[Rule<ObservedStage>] = &[Rule {
     key: "cpu_bound_beside_graphs",
     when: "most idle time lies before, between or after steps that graphs replay, and the CPU causes it",
     title: "CPU-bound part beside GPU graphs",
-    issue: "The GPU is idle for {idle} ({share} of the run) {stage}, where it is busy for {busy} of {length}; elsewhere for {elsewhere}.",
+    issue: "The GPU is idle for {idle} ({share} of the run) {stage}, and busy there for only {busy} of {length}; elsewhere it is idle for {elsewhere}.",
     model: "{between}compile what runs there (`torch.compile`) or capture it in a GPU graph: it is launched kernel by kernel.",
     kernel: "nothing to tune: fewer, longer kernels need fewer launches.",
     notes: &[

@@ -32,16 +32,32 @@ pub(super) const INTEGERS: Rule<Observed> = Rule {
     ..CONVERSION
 };
 
+/// Whether a type has 8 bits or fewer.
+fn is_narrow(dtype: &str) -> bool {
+    contains_any(dtype, &["Float8", "Float4"])
+}
+
 pub(super) const QUANTIZATION: Rule<Observed> = Rule {
     when: "it converts to 8 bits or fewer",
     applies: |_, observed| {
-        let is_narrow = |dtype: &str| contains_any(dtype, &["Float8", "Float4"]);
         observed.is_long(ElementwiseKind::Cast)
             && observed.types.is_some_and(|[to, _]| is_narrow(to))
     },
     title: "Quantization in kernels of its own",
     model: "let the operation that makes the operand scale and convert it as it writes (`torch.compile`, or a norm or activation that quantizes), and quantize weights that do not change once.",
     kernel: "scale and convert in the kernel that produces the operand.",
+    ..CONVERSION
+};
+
+pub(super) const DEQUANTIZATION: Rule<Observed> = Rule {
+    when: "it converts from 8 bits or fewer",
+    applies: |_, observed| {
+        observed.is_long(ElementwiseKind::Cast)
+            && observed.types.is_some_and(|[_, from]| is_narrow(from))
+    },
+    title: "Dequantization in kernels of its own",
+    model: "multiply in the quantized type (`torch._scaled_mm`, or the quantized linear layer of a library), which reads the narrow operands and applies the scales itself; where the GPU has no such units, convert weights once and keep them, or take a weight-only kernel.",
+    kernel: "convert in the kernel that multiplies, as it loads its operands.",
     ..CONVERSION
 };
 

@@ -160,6 +160,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     conversions::INTEGERS,
     conversions::QUANTIZATION,
+    conversions::DEQUANTIZATION,
     conversions::LOGITS,
     conversions::FLOATS,
     lists::FUSED_STEP,
@@ -199,6 +200,22 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         model: "keep images in `torch.channels_last`, so that a position holds all channels next to each other; resize before channels are added, in BF16 or FP16, and not more often than the model needs.",
         kernel: "compare this kernel with one for the other layout, with the reproducer.",
         ..GAP
+    },
+    Rule {
+        key: "mixed_types",
+        when: "its operands have several floating-point types, below 40 % of the memory bandwidth",
+        applies: |input, observed| is_slow(observed) && float_types(input, observed).len() > 1,
+        title: "Operands of several types",
+        issue: "{figures}; its operands are {types}, and the result has the widest of these types.",
+        words: |group| {
+            vec![(
+                "types",
+                format::listed(&float_types(group.input, group.first())),
+            )]
+        },
+        model: "give its operands one type where they are made, the narrow one where the accuracy allows: less is then read and written, and in vectors.",
+        kernel: "operands of several types are read element by element: a kernel for these types, as `torch.compile` writes one, reads them in vectors.",
+        ..SLOW
     },
     Rule {
         key: "slow_baseline",
@@ -309,6 +326,20 @@ fn is_baseline_slow(input: &Input, observed: &Observed) -> bool {
 
 fn is_below(percent: Option<f64>, most: f64) -> bool {
     percent.is_some_and(|percent| percent < most)
+}
+
+/// The floating-point types of its operands of more than one element, each once.
+fn float_types(input: &Input, observed: &Observed) -> Vec<String> {
+    let tensors = observed.operation.tensors(input.profile).into_iter();
+    let large = tensors.filter(|tensor| tensor.n() > 1.0);
+    let mut found: Vec<String> = Vec::new();
+    for dtype in large.filter_map(|tensor| format::dtype(tensor.dtype)) {
+        let is_float = dtype.starts_with("fp") || dtype.starts_with("bf");
+        if is_float && !found.iter().any(|known| known == dtype) {
+            found.push(dtype.to_owned());
+        }
+    }
+    found
 }
 
 /// Whether operands have several types or are not dense, or this is unknown.

@@ -250,6 +250,29 @@ fn slow_kernels_are_not_what_fusion_saves() {
     assert_eq!(case(300), [""; 0]);
 }
 
+#[test]
+fn weights_that_are_dequantized_are_to_be_multiplied_as_they_are() {
+    let args = "33554432@1, 33554432@1:c10::Float8_e4m3fn";
+    let outcome = after_fast("aten::copy_", args, 100);
+    let finding = found(&outcome, "type_conversions");
+    assert_eq!(finding.title, "Dequantization in kernels of its own");
+    assert_contains(&finding.model, &["`torch._scaled_mm`"]);
+}
+
+/// 1 GB in 1 ms is 1 000 of 5 300 GB/s: with operands of one type the rate alone is the cause.
+#[test]
+fn operands_of_several_types_are_named() {
+    let of = |other: &str| {
+        let args = format!("100000000@1, 100000000@1{other}");
+        let calls = Calls::new().call("aten::add", &args, KERNEL, 1_000);
+        calls.outcome("elementwise")
+    };
+    let outcome = of(":float");
+    let finding = only(&outcome, "mixed_types");
+    assert_contains(&finding.issue, &["its operands are bf16 and fp32"]);
+    assert_eq!(patterns(&of("")), ["slow_baseline"]);
+}
+
 /// 1.2 GB in 1 ms is 1 200 of 5 300 GB/s.
 #[test]
 fn a_slow_baseline_is_said() {
@@ -353,7 +376,7 @@ fn more_copies_are_counted_in_the_issue() {
         found(&outcome, "layout_copies").issue.clone()
     };
     let one = copy(Calls::new(), 16);
-    assert_contains(&issue(one.clone()), &["16 × 4096 × 64 fp16): "]);
+    assert_contains(&issue(one.clone()), &["16×4096×64 fp16): "]);
     assert_contains(&issue(copy(one, 32)), &[" and 1 more: "]);
 }
 

@@ -3,6 +3,7 @@
 mod advice;
 mod conditions;
 mod growing;
+mod layouts;
 mod norm;
 mod quantization;
 mod rules;
@@ -29,6 +30,7 @@ use crate::profile::measured::{Helper, MeasuredOperations};
 use crate::profile::operations::Operation;
 use conditions::is_of_chunk;
 use growing::Growing;
+use layouts::FasterLayout;
 use norm::SlowNorm;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
@@ -65,6 +67,8 @@ struct Observed<'a> {
     norm: Option<SlowNorm>,
     /// It has some rows more in each step.
     growing: Option<Growing>,
+    /// The same GEMM with other strides is faster.
+    faster_layout: Option<FasterLayout>,
 }
 
 impl Observed<'_> {
@@ -88,9 +92,18 @@ impl Observed<'_> {
         few.is_some_and(|(workgroups, units)| workgroups * 4 <= u64::from(units))
     }
 
-    /// Whether units without a workgroup explain at least half of the gap.
+    /// Whether units without a workgroup explain at least half of the gap. Where the memory limits a GEMM that gives many
+    /// units work, and these reach less than a tenth of what they could, something else makes it slow.
     fn is_short_of_workgroups(&self) -> bool {
-        are_idle_units_half(self.few_workgroups(), self.row)
+        const LEAST_OF_SHARE: f64 = 0.1;
+        let few = self.few_workgroups();
+        let reached = few.zip(self.row.judged_percent());
+        let is_far_below = reached.is_some_and(|((workgroups, units), percent)| {
+            let share = workgroups as f64 / f64::from(units.max(1));
+            let is_of_memory = self.row.bound == Some(Bound::Memory) && !self.is_nearly_idle();
+            is_of_memory && percent / 100.0 < share * LEAST_OF_SHARE
+        });
+        are_idle_units_half(few, self.row) && !is_far_below
     }
 
     /// The GPU generation that its kernel was built for, and that of the GPU.
@@ -160,6 +173,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let mut observed: Vec<Observed> = rows.iter().map(look).collect();
     mark_one_input(input, &mut observed);
     growing::mark(input, &mut observed);
+    layouts::mark(input, &mut observed);
     let of_experts = ExpertLoops::of(input);
     for one in &mut observed {
         one.is_of_expert = of_experts.gemms.contains(&one.row.operation);
@@ -221,6 +235,7 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
         || observed.cause.is_some()
         || observed.is_of_older_generation()
         || observed.is_of_chunk
+        || observed.faster_layout.is_some()
         || observed.norm.is_some();
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
@@ -263,9 +278,7 @@ fn look<'a>(
     // in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
     let is_below = |line: f64| {
-        let percent = row
-            .efficiency_percent
-            .filter(|_| !is_outer && !row.is_anomaly);
+        let percent = row.judged_percent().filter(|_| !is_outer);
         percent.is_some_and(|percent| percent < line)
     };
     let thresholds = &input.options.thresholds;
@@ -298,6 +311,7 @@ fn look<'a>(
         is_of_chunk: is_of_chunk(input, row, operation),
         norm: SlowNorm::of(input, row, operation),
         growing: None,
+        faster_layout: None,
     }
 }
 

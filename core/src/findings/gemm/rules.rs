@@ -204,6 +204,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         saves: Saves::Measured(|_, observed| observed.kernels.layout_ns),
         ..Rule::BASE
     },
+    super::layouts::RULE,
     Rule {
         key: "few_output_tiles",
         class: "partly filled GPU",

@@ -166,7 +166,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             is_slow_fused(observed) && observed.row.bound == Some(Bound::Compute)
         },
         title: "Compute-bound MoE kernels at a low % of roofline",
-        model: "{narrower}larger batches of tokens, so that the last tile of each expert is full.",
+        model: "{narrower}{filled?a configuration of the kernel that was tuned for this GPU, number of experts and inner size (serving engines can search for one)|larger batches of tokens, so that the last tile of each expert is full}.",
         kernel: "tune tile sizes for these token counts of each expert with the reproducer.",
         words: |group| {
             let narrower = match group.any(|observed| has_narrow_types(group.input, observed)) {
@@ -174,7 +174,11 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 false => less_arithmetic(group.input, &group.rows),
             };
             let narrower = narrower.map_or(String::new(), |narrower| format!("{narrower}, and "));
-            vec![("narrower", narrower)]
+            let rows = choices(group).map(|[tokens, chosen, experts]| tokens * chosen / experts);
+            let mut words = spread(group);
+            words.push(("narrower", narrower));
+            words.push(holds("filled", rows.is_some_and(|rows| rows >= FILLED)));
+            words
         },
         ..SLOW
     },
@@ -189,8 +193,33 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
 ];
 
+/// From this number of tokens for each expert on, the last tile of an expert is a small part of its work.
+const FILLED: u64 = 512;
+
+/// Tokens, how many experts each of them chooses, and experts.
+fn choices(group: &Group<Observed<'static>>) -> Option<[u64; 3]> {
+    let known = group.input.operation(group.first().row.operation).known()?;
+    let size = |wanted: &str| known.param(wanted)?.size().filter(|size| *size > 0);
+    Some([size("M")?, size("topk")?, size("E")?])
+}
+
+/// How the tokens spread over the experts.
+fn spread(group: &Group<Observed<'static>>) -> Words {
+    let spread = choices(group).map_or(String::new(), |[tokens, chosen, experts]| {
+        let each = tokens as f64 * chosen as f64 / experts as f64;
+        format!(
+            "; {} with {chosen} of {} each: {} tokens for an expert on average",
+            format::counted(tokens, "token"),
+            format::counted(experts, "expert"),
+            format::number(each)
+        )
+    });
+    vec![("spread", spread)]
+}
+
 const SLOW: Rule<Observed> = Rule {
-    issue: "{figures}.",
+    issue: "{figures}{spread}.",
+    words: spread,
     by: |observed| observed.row.gap_bucket(),
     notes: &[EVENLY],
     is_pattern: false,

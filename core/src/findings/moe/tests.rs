@@ -32,6 +32,10 @@ fn memory_bound_experts_want_more_tokens() {
     let percent = finding.efficiency_percent.unwrap();
     assert!((percent - 26.3).abs() < 0.1, "{percent}");
     assert!(finding.model.contains("batch more tokens"));
+    assert_contains(
+        &finding.issue,
+        &["; 16 tokens with 2 of 8 experts each: 4.00 tokens for an expert on average."],
+    );
     assert!(finding.reasoning.iter().any(|sentence| sentence == EVENLY));
     assert!(outcome.notes.iter().any(|note| note == EVENLY));
     // 75 %.

@@ -342,11 +342,26 @@ impl CopyAssessment {
         }
     }
 
-    /// What hiding or avoiding them saves: for copies over a link, kernels that could hide them limit its lower end.
+    /// What a host with the slowest link that GPUs for computation have reaches with pinned memory, in GB/s.
+    pub(super) const PINNED_GBPS: f64 = 12.0;
+
+    /// What large copies of pageable memory take beyond their time from pinned memory, while nothing else runs.
+    pub(super) fn saved_by_pinning_ns(&self) -> Option<i64> {
+        let applies = self.direction.leaves() && self.are_pageable && self.are_large;
+        let gbps = self.copies.gbps().filter(|_| applies)?;
+        let saved = (1.0 - gbps / Self::PINNED_GBPS).max(0.0);
+        Some((self.copies.on_one_gpu.exposed_ns as f64 * saved).round() as i64)
+    }
+
+    /// What hiding or avoiding them saves: for copies over a link, kernels that could hide them limit its lower end, and
+    /// so does the time that pinned memory saves.
     pub(super) fn impact(&self) -> Impact {
         let all = Impact::at_most(self.copies.on_one_gpu.exposed_ns);
         let low_ns = match self.direction.leaves() {
-            true => all.low_ns.min(self.free_ns),
+            true => {
+                let faster_ns = self.saved_by_pinning_ns().unwrap_or(0);
+                all.low_ns.min(self.free_ns.max(faster_ns))
+            }
             false => all.low_ns,
         };
         Impact {

@@ -141,6 +141,14 @@ pub(super) fn is_mostly_transfer(facts: &Facts) -> bool {
     on_bus(facts).is_some_and(|on_bus| on_bus.percent >= LITTLE_PERCENT)
 }
 
+/// From this share of what the links carry on, collectives are as fast as they can be.
+const FULL_PERCENT: f64 = 80.0;
+
+/// Whether the links carry about what they can.
+pub(super) fn are_links_full(facts: &Facts) -> bool {
+    on_bus(facts).is_some_and(|on_bus| on_bus.percent >= FULL_PERCENT)
+}
+
 /// What a low utilization of the links means; `None` if it is high.
 fn little_use(facts: &Facts) -> Option<String> {
     /// Messages from this size on reach the bandwidth of the links.

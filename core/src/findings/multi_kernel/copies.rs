@@ -7,7 +7,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::findings::{Input, run_time};
 use crate::names::cpu_activity::CpuActivity;
-use crate::profile::copies::{CopyOrigin, DdpCopy, Direction, HostMemory, direction};
+use crate::profile::copies::{Copies, CopyOrigin, DdpCopy, Direction, HostMemory, direction};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, StringId};
 
@@ -84,7 +84,6 @@ pub(super) fn reasoning(
     assessed: &CopyAssessment,
     off_critical_path: Option<f64>,
 ) -> Vec<String> {
-    let copies = &assessed.copies;
     let mut sentences = vec![format!(
         "By time the severity is {}, by count {}; together {}.",
         assessed.by_time.label(),
@@ -93,13 +92,7 @@ pub(super) fn reasoning(
     )];
     sentences.extend(causes(input, facts, assessed));
     sentences.extend(beyond_overlap(assessed));
-    if let (Some(bytes), Some(gbps)) = (copies.avg_bytes(), copies.gbps()) {
-        let (bytes, gbps) = (format::bytes(bytes), format::bandwidth_gbps(gbps));
-        sentences.push(match copies.count {
-            1 => format!("It moves {bytes} at {gbps}."),
-            _ => format!("They move {bytes} each on average, at {gbps} while they run."),
-        });
-    }
+    sentences.extend(pinned_is_faster(assessed));
     sentences
         .push("What the GPU waits for around a copy is idle time, and counted there.".to_owned());
     sentences.extend(off_critical_path.map(|off_critical_path| {
@@ -109,6 +102,27 @@ pub(super) fn reasoning(
         )
     }));
     sentences
+}
+
+/// "; they move 154 MB each on average, at 6.20 GB/s", if sizes were recorded.
+pub(super) fn moved(copies: &Copies) -> String {
+    let known = copies.avg_bytes().zip(copies.gbps());
+    known.map_or(String::new(), |(bytes, gbps)| {
+        let (bytes, gbps) = (format::bytes(bytes), format::bandwidth_gbps(gbps));
+        match copies.count {
+            1 => format!("; it moves {bytes} at {gbps}"),
+            _ => format!("; they move {bytes} each on average, at {gbps}"),
+        }
+    })
+}
+
+fn pinned_is_faster(assessed: &CopyAssessment) -> Option<String> {
+    let ns = assessed.saved_by_pinning_ns().filter(|ns| *ns > 0)?;
+    Some(format!(
+        "Copies of pinned memory reach {} or more over PCIe 3.0 with 16 lanes: at that rate alone {} are saved.",
+        format::bandwidth_gbps(CopyAssessment::PINNED_GBPS),
+        format::time_ns(ns)
+    ))
 }
 
 /// What overlap cannot save, if too few kernels run beside the copies.

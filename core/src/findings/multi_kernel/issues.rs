@@ -121,6 +121,7 @@ impl<'a> Issue<'a> {
                 ("copies", copies_take),
                 ("share", format::percent(assessed.percent)),
                 ("exposed", format::time_ns(copies.exposed_ns)),
+                ("moved", copies::moved(copies)),
                 ("combine", combine.to_owned()),
                 (
                     "checkpoint",
@@ -171,6 +172,7 @@ impl<'a> Issue<'a> {
                 ("share", format::percent(blocking.percent)),
                 ("overlaps", overlaps.unwrap_or_default()),
                 ("bus", communication::bus_clause(facts)),
+                holds("at_link", communication::are_links_full(facts)),
                 ("advice", communication::advice(facts).to_owned()),
             ],
         }

@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         when: "most of them write a checkpoint",
         applies: |_, issue| issue.copies(DeviceToHost, |_| true) && issue.is_of_checkpoint(),
         title: "Device-to-host copies of a checkpoint",
-        issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs, most of them in {checkpoint}.",
+        issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs, most of them in {checkpoint}{moved}.",
         model: "copy to pinned memory while the next step computes and write in the background (`torch.distributed.checkpoint.async_save`), and less often.",
         ..TO_HOST
     },
@@ -232,7 +232,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
 ];
 
 const COPIES: Rule<Issue> = Rule {
-    issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs.",
+    issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs{moved}.",
     kernel: "{combine}.",
     saves: Saves::Evidence,
     ..Rule::BASE
@@ -279,7 +279,7 @@ const BLOCKING: Rule<Issue> = Rule {
     title: "Communication blocks computation",
     issue: "Collective communication takes {all}, {time} of it ({share} of the run) while nothing computes{overlaps}{bus}.",
     model: "{advice}",
-    kernel: "compare the bus bandwidth of each type and size with that of the link, and check topology and configuration of the communication library; small messages need low-latency kernels.",
+    kernel: "{at_link?nothing to gain in these kernels: the links carry about what they can|compare the bus bandwidth of each type and size with that of the link, and check topology and configuration of the communication library; small messages need low-latency kernels}.",
     saves: Saves::Evidence,
     ..Rule::BASE
 };

@@ -212,7 +212,11 @@ fn advice(group: &Group<Observed<'static>>) -> String {
         .observed
         .iter()
         .filter_map(|observed| observed.norm.wanted_format);
+    let is_fixed = group.first().norm.is_training == Some(false);
     match (group.first().norm.kind, wanted.next()) {
+        (Batch, _) if is_fixed => {
+            "its statistics are fixed: fold scale and shift into the convolution or linear layer before it (`torch.nn.utils.fuse_conv_bn_eval`), or merge it with the activation that follows (`torch.compile`)".to_owned()
+        }
         (Batch, Some(format)) => format!(
             "run the network in `{format}`, so that the channels of a pixel are contiguous; larger batches; group or layer norm where the accuracy allows"
         ),

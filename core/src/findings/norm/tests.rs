@@ -96,6 +96,16 @@ fn the_channels_last_format_is_that_of_the_rank() {
 }
 
 #[test]
+fn fixed_statistics_need_no_other_norm() {
+    let model = |training| {
+        let calls = batch_norm(Calls::new(), IMAGES, training, 300);
+        calls.outcome("norm").findings[0].model.clone()
+    };
+    assert_contains(&model("False"), &["fold scale and shift"]);
+    assert_contains_none(&model("True"), &["fold scale and shift"]);
+}
+
+#[test]
 fn fixed_statistics_after_convolutions_can_be_folded() {
     let convolution = || {
         let args = format!("{IMAGES}, 64x64x1x1@64x1x1x1");

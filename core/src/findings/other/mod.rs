@@ -2,6 +2,7 @@
 //!
 //! Communication between GPUs and memory copies belong to the pipeline as a whole; here they are only counted.
 
+mod messages;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::profile::Profile;
 use crate::profile::collectives::communication;
 use crate::profile::launch::is_launched_by_graph;
 use crate::profile::operations::Operation;
+use messages::Messages;
 
 struct Observed<'a> {
     row: &'a Row,
@@ -40,6 +42,8 @@ struct Observed<'a> {
     n_kernels: f64,
     /// The size of a Fourier transform that has a large prime factor, that factor, and the next size without one.
     odd_size: Option<[u64; 3]>,
+    /// It reads or adds a row for each edge of a graph.
+    messages: Option<Messages>,
 }
 
 impl Observed<'_> {
@@ -148,9 +152,11 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 beyond_steps_ns: steps.and_then(beyond_steps_ns),
                 n_kernels,
                 odd_size: arguments.as_ref().and_then(odd_size),
+                messages: None,
             }
         })
         .collect();
+    messages::mark(input, &mut observed);
     add_facts(input, outcome, &observed);
     if outcome.status != Status::Done {
         return;

@@ -45,6 +45,7 @@ fn small(group: &Group<Observed<'static>>) -> Words {
 const SORTING_SHARE: f64 = 0.25;
 
 pub(super) const RULES: &[Rule<Observed>] = &[
+    super::messages::RULE,
     Rule {
         key: "dense_gradient",
         when: "the gradient of a table has four times as many rows as indices, or more, in 5 % of the computation or more",

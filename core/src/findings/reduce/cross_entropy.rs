@@ -169,7 +169,7 @@ pub(super) const RULES: &[Rule<Loss>] = &[Rule {
             && loss.impact(input).is_some_and(|impact| impact.mid_ns > 0)
     },
     title: "Cross entropy over {classes} classes in separate kernels",
-    issue: "{kernels} convert the logits ({rows} × {classes}), compute their softmax and pick the loss{backward?, forward and backward|}: {time}; each reads or writes all logits.",
+    issue: "{kernels} convert the logits ({rows}×{classes}), compute their softmax and pick the loss{backward?, forward and backward|}: {time}; each reads or writes all logits.",
     model: "use a fused cross entropy (`LigerFusedLinearCrossEntropyLoss`, `cut_cross_entropy`, or `torch.compile` around the output layer and the loss), which never writes probabilities to memory; do not convert the logits to FP32 before it (it computes in FP32 inside), and leave out rows that the loss ignores before the output layer.",
     kernel: "one kernel reads the logits of a row once, and writes their gradient in their place.",
     notes: &[

@@ -84,20 +84,23 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "softmax_below_bandwidth",
-        when: "it is a softmax",
-        applies: |_, observed| observed.kind == ReductionKind::Softmax,
-        title: "Softmax at a low % of the memory bandwidth",
-        issue: "{figures}.",
-        model: "{attention?where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it|fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)}.",
-        kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
-        words: |group| {
-            let is_any = group.any(|observed| is_softmax_of_attention(observed.name));
-            vec![holds("attention", is_any)]
+        key: "softmax_in_few_workgroups",
+        when: "it is a softmax with workgroups for a quarter of the compute units at most",
+        applies: |input, observed| {
+            observed.kind == ReductionKind::Softmax
+                && !few_workgroups(input, observed.row).is_empty()
         },
-        saves: Saves::Usual(USUAL),
-        ..Rule::BASE
+        title: "Softmax in {few}",
+        issue: "{figures}; each row is the work of one workgroup.",
+        kernel: "split long rows among several workgroups: their maxima and sums in a first stage, the results in a second.",
+        words: |group| {
+            let mut words = of_softmax(group);
+            words.push(("few", few_workgroups(group.input, group.first().row)));
+            words
+        },
+        ..SOFTMAX
     },
+    SOFTMAX,
     Rule {
         when: "it sorts about as fast as a radix sort does",
         applies: |_, observed| observed.is_as_usual(ReductionKind::Sorting),
@@ -200,6 +203,24 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..GAP
     },
 ];
+
+const SOFTMAX: Rule<Observed> = Rule {
+    key: "softmax_below_bandwidth",
+    when: "it is a softmax",
+    applies: |_, observed| observed.kind == ReductionKind::Softmax,
+    title: "Softmax at a low % of the memory bandwidth",
+    issue: "{figures}.",
+    model: "{attention?where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it|fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)}.",
+    kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
+    words: of_softmax,
+    saves: Saves::Usual(USUAL),
+    ..Rule::BASE
+};
+
+fn of_softmax(group: &Group<Observed<'static>>) -> Words {
+    let is_any = group.any(|observed| is_softmax_of_attention(observed.name));
+    vec![holds("attention", is_any)]
+}
 
 /// Reductions without a pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Observed> = Rule {

@@ -242,7 +242,7 @@ fn a_loss_over_many_classes_is_one_finding() {
         &loss.issue,
         &[
             "6 kernels",
-            "4 096 × 128 000",
+            "4 096×128 000",
             "forward and backward",
             "5.00 ms",
         ],

@@ -459,3 +459,28 @@ fn without_arrows_nothing_tells_ranks_apart() {
         2
     );
 }
+
+/// No call was recorded: the kernels have the external ids of their operators.
+#[test]
+fn where_no_call_was_recorded_external_ids_tell_the_operator() {
+    let id = |id: u32| format!(r#""External id": {id}"#);
+    let table = |second: u32| {
+        let table = Timetable::new().without_flows();
+        let table = table.op("aten::mm", 0..5).args(&id(1));
+        let table = table.op("aten::add", 6..9).args(&id(2));
+        let table = table.kernel(7, "gemm", 30..40).args(&id(1));
+        table.kernel(8, "add", 50..60).args(&id(second))
+    };
+    let linked = check(table(2), &["aten::mm -> gemm", "aten::add -> add"], 0);
+    assert_eq!(linked.n_of_operators(), 2);
+    // An id that no operator has.
+    check(table(3), &["aten::mm -> gemm", "aten::add"], 1);
+    // With calls, external ids do not matter.
+    let called = table(2).runtime("cudaLaunchKernel", 7, 1..2);
+    let linked = check(
+        called,
+        &["aten::mm", "  cudaLaunchKernel -> gemm", "aten::add"],
+        1,
+    );
+    assert_eq!(linked.n_of_operators(), 0);
+}

@@ -132,6 +132,15 @@ impl Operation {
         tensors.filter(is_known).collect()
     }
 
+    /// The strides of its tensors of two or more dimensions: "[8192, 1] and [1, 4096]"; `None` if not all are recorded.
+    pub(crate) fn recorded_strides(&self, profile: &Profile) -> Option<String> {
+        let tensors = self.tensors(profile);
+        let matrices = tensors.iter().filter(|tensor| tensor.shape.len() > 1);
+        let listed = matrices.map(|tensor| Some(format!("{:?}", tensor.strides?)));
+        let listed = listed.collect::<Option<Vec<String>>>()?;
+        (!listed.is_empty()).then(|| format::listed(&listed))
+    }
+
     /// Whether it works on complex numbers, which have no replacement of 16 bits or fewer.
     pub(crate) fn is_complex(&self, profile: &Profile) -> bool {
         let mut tensors = self.tensors(profile).into_iter();

@@ -124,7 +124,7 @@ impl Nodes {
             while self.open.last().is_some_and(|top| start_ns >= top.end_ns) {
                 self.close();
             }
-            let end_ns = trace.events.end_ns(event);
+            let mut end_ns = trace.events.end_ns(event);
             if let Some(top) = self.open.last()
                 && end_ns > top.end_ns
             {
@@ -133,10 +133,15 @@ impl Nodes {
                     _ => BLEED_NS,
                 };
                 if top.end_ns - start_ns >= most_ns {
-                    self.strays.push(event);
-                    continue;
+                    // A launch belongs to the call that it starts in, whatever its recorded duration.
+                    if !trace.events.category(event).is_runtime() {
+                        self.strays.push(event);
+                        continue;
+                    }
+                    end_ns = top.end_ns;
+                } else {
+                    self.close();
                 }
-                self.close();
             }
             if let Some(operator) = trace.captured.around(event) {
                 self.open(operator, end_ns);

@@ -74,12 +74,13 @@ fn threads_do_not_mix() {
 }
 
 #[test]
-fn a_dropped_launch_keeps_its_kernel() {
+fn a_launch_that_outlasts_its_operator_belongs_to_it() {
     check(
         Timetable::new()
             .op("mm", 0..50)
-            .launched("gemm", 20..70, 80..90),
-        &["mm", "! cudaLaunchKernel -> gemm"],
+            .launched("gemm", 20..70, 80..90)
+            .op("add", 60..65),
+        &["mm", "  cudaLaunchKernel -> gemm", "add"],
     );
 }
 

@@ -37,7 +37,7 @@ impl KernelUse {
             n => format!(" and {} more", n - 1),
         };
         let streams: Vec<String> = self.streams.iter().map(i64::to_string).collect();
-        let three = |size: [u64; 3]| size.map(|n| n.to_string()).join(" × ");
+        let three = |size: [u64; 3]| size.map(|n| n.to_string()).join("×");
         let mean_ns = self.gpu_ns / i64::try_from(self.count).unwrap_or(i64::MAX);
         FactRow {
             cells: vec![

@@ -5,6 +5,7 @@ use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::hardware::Basis;
+use crate::names::convolution::is_winograd;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
@@ -22,6 +23,8 @@ pub struct Anomaly {
     pub name: String,
     /// Roofline time as a percentage of measured time: more than 100.
     pub percent_of_roofline: f64,
+    /// It runs in a Winograd kernel, which takes fewer multiplications than the roofline counts.
+    pub is_winograd: bool,
 }
 
 /// The implausible operations, longest first.
@@ -36,6 +39,10 @@ pub(super) fn anomalies<'a>(
                 operation: at,
                 name: operation.short_name(profile).to_owned(),
                 percent_of_roofline: evaluation.achieved?.percent_of_roofline,
+                is_winograd: operation
+                    .kernel_names(profile)
+                    .iter()
+                    .any(|name| is_winograd(name)),
             })
         })
         .collect()
@@ -74,6 +81,15 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
             format::count(n as u64)
         ),
     };
+    if anomalies.iter().all(|anomaly| anomaly.is_winograd) {
+        let (it_runs, it_is) = match anomalies.len() {
+            1 => ("It runs", "it is"),
+            _ => ("They run", "they are"),
+        };
+        return Some(format!(
+            "{ran}: {named}. {it_runs} in Winograd kernels, which take fewer multiplications than the convolution that the roofline counts: {it_is} shown and not ranked."
+        ));
+    }
     let (its, it_is) = match anomalies.len() {
         1 => (
             "Its shapes, its time",
@@ -132,6 +148,7 @@ mod tests {
             operation: 0,
             name: name.to_owned(),
             percent_of_roofline,
+            is_winograd: false,
         }
     }
 
@@ -174,6 +191,19 @@ mod tests {
                 None => assert_eq!(sentence, None),
             }
         }
+    }
+
+    #[test]
+    fn winograd_explains_a_convolution_above_its_roofline() {
+        let winograd = Anomaly {
+            is_winograd: true,
+            ..anomaly("convolution", 125.0)
+        };
+        let sentence_of = |anomalies: &[Anomaly]| sentence(anomalies).unwrap_or_default();
+        let said = sentence_of(std::slice::from_ref(&winograd));
+        assert!(said.contains("It runs in Winograd kernels"), "{said}");
+        let said = sentence_of(&[winograd, anomaly("mm", 120.0)]);
+        assert!(!said.contains("Winograd"), "{said}");
     }
 
     /// A GEMM of 4096³ in BF16: 137.4 GFLOP, which take 194.1 µs at 708 TFLOPS and 105.1 µs at 1307.4; and a copy that

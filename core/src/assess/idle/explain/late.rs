@@ -71,7 +71,7 @@ impl<'a> Explainer<'a> {
         let gap = explained.gap.span;
         let mut waiting = self.search().wait(wait, gap);
         let rest_ns = gap.length().saturating_sub(waiting.ns);
-        let is_recorded = self.has_cpu_ops || explained.is_graph;
+        let is_recorded = self.shows_cpu || explained.is_graph;
         if rest_ns < gap.length() / LEAST_REST || !is_recorded {
             waiting.ns = gap.length();
             self.parts = vec![(IdleCause::Synchronization, waiting)];
@@ -192,7 +192,7 @@ impl<'a> Explainer<'a> {
         }
         let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
         if activity.is_some() || is_long {
-            return match self.has_cpu_ops {
+            return match self.shows_cpu {
                 true => late(IdleCause::CpuWork),
                 false => unknown,
             };
@@ -200,7 +200,7 @@ impl<'a> Explainer<'a> {
         if wait.is_some() {
             return late(IdleCause::Synchronization);
         }
-        match self.has_cpu_ops || explained.is_graph {
+        match self.shows_cpu || explained.is_graph {
             true => late(IdleCause::LaunchBound),
             false => unknown,
         }

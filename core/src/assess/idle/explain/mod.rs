@@ -90,7 +90,8 @@ impl ExplainedGap {
 pub(crate) struct Explainer<'a> {
     profile: &'a Profile,
     thresholds: &'a Thresholds,
-    has_cpu_ops: bool,
+    /// Operators or Python frames were recorded.
+    shows_cpu: bool,
     pub(crate) graphs: GraphReplays,
     calls: ByName<RuntimeCall>,
     tracks: Map<TrackId, Range<u32>>,
@@ -135,7 +136,7 @@ impl<'a> Explainer<'a> {
         Explainer {
             profile,
             thresholds: &input.options.thresholds,
-            has_cpu_ops: profile.has_cpu_ops(),
+            shows_cpu: profile.has_cpu_ops() || profile.has_python_frames(),
             graphs: GraphReplays::new(&profile.trace),
             calls: ByName::new(RuntimeCall::of_name),
             tracks: tracks
@@ -178,7 +179,7 @@ impl<'a> Explainer<'a> {
     ///    work. The same if another thread waited while the launching one did nothing. A wait that is short relative to
     ///    the gap did not delay the CPU, unless an earlier one took its [lead](Leads), which would have hidden the gap.
     /// 6. The thread launched nothing for a long time: CPU work.
-    /// 7. Launch-bound, but only if operators were recorded, or it launched a graph; otherwise it is unknown what
+    /// 7. Launch-bound, but only if operators or Python frames were recorded, or it launched a graph; otherwise it is unknown what
     ///    delayed the CPU.
     pub(crate) fn explain(&mut self, gap: Gap) -> ExplainedGap {
         let mut explained = ExplainedGap {

@@ -150,6 +150,6 @@ fn odd_sizes_are_the_cause_before_the_kernel_that_they_need() {
     assert_eq!(gap.pattern, "irregular_sizes");
     assert_contains(
         &gap.model,
-        "as on the reference (4096 × 4096, 4096 × 4096 bf16)",
+        "as on the reference (4096×4096, 4096×4096 bf16)",
     );
 }

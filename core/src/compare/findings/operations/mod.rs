@@ -5,7 +5,8 @@ mod tests;
 
 use super::Subject;
 use super::advice::{
-    advice, chooses_slower_kernels, has_irregular_sizes, is_other_attention, lacks_tf32,
+    advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides, has_separate_gemms,
+    is_other_attention, lacks_tf32, loses_by_separate_gemms,
 };
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{all_as_predicted, goal_ns};
@@ -69,6 +70,16 @@ const RULES: &[GapRule] = &[
         ..SLOWER
     },
     GapRule {
+        key: "other_layout",
+        when: "an operation is slower than the hardware predicts, on operands with other strides than on the reference",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(has_other_strides)
+        },
+        title: "{subject}: operands in a slower layout",
+        ..SLOWER
+    },
+    GapRule {
         key: "unfused_attention",
         when: "attention is slower in several operations than in the fused one of the reference",
         applies: |comparison, candidate| {
@@ -76,6 +87,16 @@ const RULES: &[GapRule] = &[
             first.is_some_and(MatchedOp::is_unfused_attention)
         },
         title: "Attention{backward} in several kernels, where the reference has a fused one",
+        ..SLOWER
+    },
+    GapRule {
+        key: "separate_gemms",
+        when: "the target multiplies one input in several GEMMs, the reference in fewer with as many columns",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(has_separate_gemms)
+        },
+        title: "GEMMs of one input: joined on the reference, separate here",
         ..SLOWER
     },
     GapRule {
@@ -147,6 +168,7 @@ const SLOWER: GapRule = GapRule {
         "{other_work}The perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline.",
         "{above_roofline} of its own roofline on the reference is implausible: its data is small enough to stay on the chip, or times, sizes or figures are off, so that less may be expected of the target than is said here.",
         "{floor_because} The target cannot go below {floor} on this hardware, by its roofline.",
+        "Its operands have strides {target_strides} on the target, {reference_strides} on the reference.",
         "The name of the target's kernel says that it is {outdated}; that of the reference suits its GPU.",
         "The name of the reference's kernel says that it is {reference_outdated}: the reference may be slow here.",
         "Of its time on the target {helpers}; a finding of its own counts it.",
@@ -163,13 +185,15 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
     first.is_some_and(|op| op.judgement.verdict == verdict)
 }
 
-/// Rows of one operator with the same verdict, or with other kernels on the same GPU, without those that are slower by
+/// Rows of one operator with the same verdict, with other kernels or in separate GEMMs on the same GPU, without those that are slower by
 /// the machine's common factor.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
     let kind = |at, op: &MatchedOp| {
         if machine.contains(&at) {
             None
+        } else if loses_by_separate_gemms(comparison, op) {
+            Some("separate_gemms")
         } else if chooses_slower_kernels(comparison, op) {
             Some("other_kernels")
         } else {
@@ -357,6 +381,12 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     words.extend(outdated(Which::Reference).map(|why| ("reference_outdated", why)));
     words.extend(helpers(first, Which::Target).map(|said| ("helpers", said)));
     words.extend(helpers(first, Which::Reference).map(|said| ("reference_helpers", said)));
+    if has_other_strides(first)
+        && let Some(strides) = first.sides.as_ref().map(|side| side.strides.clone()).both()
+    {
+        words.push(("target_strides", strides.target));
+        words.push(("reference_strides", strides.reference));
+    }
     words.extend(kernel_words(first));
     words
 }

@@ -1,5 +1,5 @@
 use crate::compare::gap::Saving;
-use crate::compare::testing::{assert_contains, compared, pair, run};
+use crate::compare::testing::{assert_contains, compared, pair, run, savings};
 use crate::testing::Timetable;
 
 /// A GEMM on each of four GPUs concurrently, each with the given number of milliseconds.
@@ -206,4 +206,88 @@ fn another_operator_for_attention_is_the_cause_before_its_kernel() {
         .ranked[0];
     assert_eq!(gap.pattern, "other_attention");
     assert_contains(&gap.model, "sdpa_kernel(SDPBackend.FLASH_ATTENTION)");
+}
+
+/// A GEMM whose operands have these strides.
+fn strided(strides: &str, kernel: &str, us: u32) -> Timetable {
+    let args = format!(r#"{MM}, "Input Strides": [{strides}]"#);
+    run([("aten::mm", args.as_str(), kernel, us)])
+}
+
+#[test]
+fn another_layout_of_the_operands_is_named() {
+    let (rows, columns) = ("[4096, 1], [4096, 1]", "[1, 4096], [1, 4096]");
+    let of = |strides, kernel| {
+        let comparison = compared(
+            &strided(rows, "gemm_tn", 200),
+            &strided(strides, kernel, 600),
+            Some(("H100", "H100")),
+        );
+        comparison.gaps.ranked[0].clone()
+    };
+    let slow = of(columns, "gemm_nt");
+    assert_eq!(slow.pattern, "other_layout");
+    assert!(
+        slow.title.ends_with("operands in a slower layout"),
+        "{}",
+        slow.title
+    );
+    assert_contains(
+        &slow.reasoning.join(" "),
+        "strides [1, 4096] and [1, 4096] on the target, [4096, 1] and [4096, 1] on the reference",
+    );
+    // The same strides, or the same kernel: the layout is not the cause.
+    assert_eq!(of(rows, "gemm_nt").pattern, "unexpected_slowdown");
+    assert_ne!(of(columns, "gemm_tn").pattern, "other_layout");
+}
+
+/// Query, key and value in one GEMM of 6 144 columns, or in three of 4 096 and 1 024.
+fn projections(columns: &[u32], us: &[u32]) -> Timetable {
+    let args: Vec<String> = columns
+        .iter()
+        .map(|columns| {
+            format!(
+                r#""Input Dims": [[8192, 4096], [4096, {columns}]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
+            )
+        })
+        .collect();
+    let calls = args.iter().zip(us);
+    run(calls.map(|(args, us)| ("aten::mm", args.as_str(), "gemm", *us)))
+}
+
+#[test]
+fn projections_that_the_reference_joins_are_compared_as_a_whole() {
+    let joined = projections(&[6144], &[600]);
+    let separate = |us| projections(&[4096, 1024, 1024], &[400, us, us]);
+    let comparison = compared(&joined, &separate(200), Some(("H100", "H100")));
+    assert_eq!(comparison.operations.matched.len(), 1);
+    let gap = &comparison.gaps.ranked[0];
+    assert_eq!(gap.pattern, "separate_gemms");
+    assert_eq!(gap.saving.unwrap().matching_ns, 200_000);
+    assert_contains(&gap.model, "Join the projections of one input");
+    // Even a sixth is worth a finding on the same GPU.
+    let comparison = compared(&joined, &separate(150), Some(("H100", "H100")));
+    assert_eq!(
+        comparison.gaps.ranked[0].saving.unwrap().matching_ns,
+        100_000
+    );
+    // As fast as the joined one.
+    let comparison = compared(&joined, &separate(100), Some(("H100", "H100")));
+    assert!(comparison.gaps.ranked.is_empty());
+    // The output projection has the sizes of the query's: 600 + 400 against 400 + 200 + 200 + 400 µs.
+    let joined = projections(&[6144, 4096], &[600, 400]);
+    let separate = projections(&[4096, 1024, 1024, 4096], &[400, 200, 200, 400]);
+    let comparison = compared(&joined, &separate, Some(("H100", "H100")));
+    assert_eq!(comparison.operations.matched.len(), 1);
+    assert_eq!(savings(&comparison.gaps.ranked), [("separate_gemms", Some(200_000))]);
+    // Other columns: not the same work.
+    let other = projections(&[4096, 512], &[400, 100]);
+    let comparison = compared(&joined, &other, Some(("H100", "H100")));
+    assert!(
+        comparison
+            .gaps
+            .ranked
+            .iter()
+            .all(|gap| gap.pattern != "separate_gemms")
+    );
 }

@@ -57,7 +57,7 @@ fn an_operator_that_the_reference_calls_too_is_named_with_its_sizes() {
     let gap = only_gap(&[both], &[both, more]);
     assert_eq!(
         gap.gap,
-        "The target spends 500 µs in operations that the reference does not have, mainly `aten::mm` on 1024 × 1024, 1024 × 1024 fp32; the reference spends no time in operations that the target does not have."
+        "The target spends 500 µs in operations that the reference does not have, mainly `aten::mm` on 1024×1024, 1024×1024 fp32; the reference spends no time in operations that the target does not have."
     );
     let said = gap.reasoning.join(" ");
     assert!(!said.contains("what the other does in several"), "{said}");

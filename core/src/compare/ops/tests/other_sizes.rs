@@ -8,16 +8,16 @@ fn the_same_operator_on_other_sizes_is_judged_by_its_own_work() {
     let comparison = testing::compared(&mm(MM, 40), &mm(doubled, 80), H100);
     let op = only(&comparison.operations);
     assert_eq!(op.level, MatchLevel::Operator);
-    assert_eq!(op.label(), "aten::mm 1024 × 256, 256 × 128 fp32");
+    assert_eq!(op.label(), "aten::mm 1024×256, 256×128 fp32");
     let reference = op.reference_shapes.as_deref();
-    assert_eq!(reference, Some("512 × 256, 256 × 128 fp32"));
+    assert_eq!(reference, Some("512×256, 256×128 fp32"));
     assert_eq!(op.types, None);
     // 1024·256 + 256·128 + 1024·128 elements to move, instead of 512·256 + 256·128 + 512·128.
     let expected = op.judgement.expected.unwrap_or_default();
     let error = (expected - 425_984.0 / 229_376.0).abs();
     assert!(error < 1e-9, "{expected}");
     assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
-    let words = "on 1024 × 256, 256 × 128 fp32 instead of 512 × 256, 256 × 128 fp32";
+    let words = "on 1024×256, 256×128 fp32 instead of 512×256, 256×128 fp32";
     assert_contains(&comparison.caveats().join(" "), words);
     // With other sizes and a different number of calls, nothing shows that they match.
     let twice = run([("aten::mm", doubled, "k", 80); 2]);
@@ -58,7 +58,7 @@ fn twice_the_batch_is_matched_even_where_sizes_then_coincide() {
         .iter()
         .find(|op| op.calls() == pair(4, 4));
     let joined = joined.unwrap();
-    assert_eq!(joined.label(), "aten::mm 16384 × 16384, 16384 × 4096 bf16");
+    assert_eq!(joined.label(), "aten::mm 16384×16384, 16384×4096 bf16");
     assert_eq!(joined.times(), pair(1_600_000, 3_200_000));
     assert!(operations.matched.iter().all(|op| {
         op.level == MatchLevel::Operator && op.verdict_label() == "explained by its sizes"

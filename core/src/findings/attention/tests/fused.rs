@@ -53,6 +53,24 @@ fn uncommon_heads_and_types_are_named() {
     }
 }
 
+/// 72 of 128 computed: much of the time even of attention that is as fast as usual.
+#[test]
+fn a_padded_head_dimension_matters_within_the_band() {
+    let of = |head: u32| {
+        let calls = call(
+            FLASH,
+            &args(&format!("8x16x4096x{head}*3")),
+            "attn_fwd",
+            1_600.0,
+        );
+        calls.outcome("sdpa_fwd")
+    };
+    let outcome = of(72);
+    assert_eq!(verdict(&outcome), "as usual");
+    only(&outcome, "head_dimension");
+    assert_eq!(patterns(&of(128)), [""; 0]);
+}
+
 /// Two heads with 4 096 queries are 128 blocks of 64; the kernel does not contain its block size.
 #[test]
 fn few_heads_leave_units_without_work() {

@@ -192,6 +192,28 @@ fn gaps_inside_graphs_are_their_own() {
     assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
 }
 
+/// Between two replays of a graph a Python frame runs for 2 ms; no operators were recorded.
+#[test]
+fn python_frames_show_what_delays_a_graph() {
+    let replays = |frame: bool| {
+        let trace = Timetable::new()
+            .runtime("cudaGraphLaunch", 7, 10..20)
+            .kernel(7, "a", 40..1_000)
+            .runtime("cudaGraphLaunch", 8, 3_100..3_120)
+            .kernel(8, "a", 3_130..4_000);
+        match frame {
+            true => trace.frame("scheduler.py(170): schedule", 1_010..3_050),
+            false => trace,
+        }
+    };
+    let found = main_finding(&replays(true).profile());
+    assert_contains(&found.title, &["`schedule` in `scheduler.py:170`"]);
+    assert_eq!(
+        main_finding(&replays(false).profile()).pattern,
+        "unknown_idle"
+    );
+}
+
 /// 60 kernels of 30 µs, launched every 50 µs by calls that end before or after them.
 #[test]
 fn launches_that_wait_for_their_kernels_are_named() {

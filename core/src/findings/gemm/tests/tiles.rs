@@ -193,3 +193,15 @@ fn a_slow_norm_inside_of_an_operator_is_named() {
     assert!((715..725).contains(&saved_us), "{saved_us}");
     assert_eq!(patterns(&of(110)), [""; 0]);
 }
+
+/// 17 rows in 64 of 128 × 128 tiles on 132 units: at a hundredth of what these could do, the tiles are not the reason.
+#[test]
+fn few_tiles_do_not_explain_a_kernel_that_is_far_below_its_share() {
+    let kernel = "nvjet_tst_128x128_64x6_2x1_v_bz_TNN";
+    let pattern = |us: u32| {
+        let calls = Calls::new().call("aten::mm", "17x4096, 4096x8192", kernel, us);
+        patterns(&calls.outcome_on("H100", "gemm"))
+    };
+    assert_eq!(pattern(60), ["few_output_tiles"]);
+    assert_eq!(pattern(2_000), ["tall_skinny"]);
+}

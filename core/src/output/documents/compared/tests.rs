@@ -44,7 +44,7 @@ pub(in crate::output::documents) fn slow() -> Comparison {
 }
 
 const FIRST: &str =
-    "🔴 Priority 1: `aten::mm` 4096 × 4096, 4096 × 4096 bf16: slower than the hardware explains";
+    "🔴 Priority 1: `aten::mm` 4096×4096, 4096×4096 bf16: slower than the hardware explains";
 
 #[test]
 fn the_fair_document_has_its_sections_in_order() {
