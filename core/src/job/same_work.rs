@@ -13,7 +13,7 @@ use super::Job;
 use super::digest::TextId;
 use super::roles::Layout;
 use crate::base::interval::sum;
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::base::stats::medians_of_others;
 
@@ -161,8 +161,7 @@ impl SameWork {
 
 /// All rows of all ranks, by step, key and rank; and their texts.
 fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
-    let mut texts: Vec<String> = Vec::new();
-    let mut ids: Map<&str, TextId> = Map::default();
+    let mut texts: Set<&str> = Set::default();
     let mut items = Vec::new();
     for (rank, of) in job.ranks.iter().enumerate() {
         let digest = &of.digest;
@@ -171,11 +170,7 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
             if let Some(Some(id)) = own.get(local as usize) {
                 return *id;
             }
-            let text = digest.text(local);
-            let id = *ids.entry(text).or_insert_with(|| {
-                texts.push(text.to_owned());
-                (texts.len() - 1) as TextId
-            });
+            let id = texts.number(digest.text(local)) as TextId;
             if let Some(own) = own.get_mut(local as usize) {
                 *own = Some(id);
             }
@@ -203,7 +198,7 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
         }
     }
     items.arrange_by_key(|item| (item.step, item.key, item.rank));
-    (items, texts)
+    (items, texts.into_iter().map(str::to_owned).collect())
 }
 
 /// Sets the expected time of ranks with the same work in the same step: from the median of their means. In a job of two
