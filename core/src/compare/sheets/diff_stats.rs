@@ -65,6 +65,7 @@ pub(super) fn title(name: &str) -> Option<&'static str> {
 }
 
 /// Both sheets and their columns.
+#[cfg(test)]
 pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
     [
         (STATS.0, STATS.1, COLUMNS.to_vec()),
