@@ -234,8 +234,7 @@ fn of_track(trace: &Trace, id: TrackId) -> Option<MergedRank> {
         return Some(MergedRank::At(coordinates));
     }
     let name = trace.strings.get(track.process_name?);
-    let rest = name.strip_prefix("RANK ")?;
-    let (number, device) = rest.split_once(" - ")?;
+    let (number, device) = name.strip_prefix("RANK ")?.split_once(" - ")?;
     let is_device = device.starts_with("CPU") || device.starts_with("GPU");
     let number = number.trim().parse().ok().filter(|_| is_device)?;
     Some(MergedRank::Rank(number))

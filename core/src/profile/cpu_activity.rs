@@ -84,8 +84,7 @@ impl CpuActivities {
 /// Overhead that the profiler reports for itself and for the driver, with its kind.
 pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, EventId)> {
     let events = &trace.events;
-    let overhead = events.in_category(Category::Overhead);
-    overhead.filter_map(|event| {
+    events.in_category(Category::Overhead).filter_map(|event| {
         let activity = CpuActivity::of_span(Category::Overhead, trace.name(event))?;
         Some((activity, event))
     })
@@ -95,10 +94,7 @@ pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, Even
 fn by_thread(trace: &Trace) -> Spans<Coverage> {
     let names = trace.strings.iter();
     let by_name: Vec<(Option<CpuActivity>, Option<bool>)> = names
-        .map(|(_, name)| {
-            let activity = CpuActivity::cause_of_name(name);
-            (activity, is_capture_edge(name))
-        })
+        .map(|(_, name)| (CpuActivity::cause_of_name(name), is_capture_edge(name)))
         .collect();
     let mut spans: Spans<Vec<Interval>> = Map::default();
     if by_name.iter().all(|found| *found == (None, None)) {

@@ -109,8 +109,7 @@ impl Unattributed {
 
     /// The reasons with their times, for display: "GPU graph whose launch was not recorded (13.7 ms)" in lower case.
     pub fn reasons(&self, profile: &Profile) -> String {
-        let reasons = self.by_reason(profile).into_iter();
-        let reasons = reasons.map(|(reason, tally)| {
+        let reasons = self.by_reason(profile).into_iter().map(|(reason, tally)| {
             let label = reason.label().to_lowercase().replace("gpu", "GPU");
             format!("{label} ({})", format::time_ns(tally.ns))
         });

@@ -161,8 +161,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
         );
         let name = key.0;
         let modelled = *known.entry(key).or_insert_with(|| {
-            let binding = Binding::new(model, call, formula);
-            let modelled = binding.work(profile, &work)?;
+            let modelled = Binding::new(model, call, formula).work(profile, &work)?;
             if modelled.params.is_empty() {
                 return None;
             }

@@ -118,8 +118,7 @@ rows! {
     Detail: u128,
         |detail| {
             let Detail { external_id, correlation, op_args, extra_args } = detail;
-            let fields = [external_id, correlation, op_args, extra_args];
-            fields.into_iter().fold(0, |bits, field| bits << 32 | u128::from(field))
+            [external_id, correlation, op_args, extra_args].into_iter().fold(0, |bits, field| bits << 32 | u128::from(field))
         },
         |bits| Detail {
             external_id: (bits >> 96) as u32,
@@ -207,8 +206,7 @@ impl EventTable {
 
     /// The rows whose category matches, in file order. Scans one byte per row.
     pub fn of_category(&self, is_of: impl Fn(Category) -> bool) -> impl Iterator<Item = EventId> {
-        let places = self.category.places(is_of);
-        places.map(|row| EventId(row as u32))
+        self.category.places(is_of).map(|row| EventId(row as u32))
     }
 
     /// Appends an event.

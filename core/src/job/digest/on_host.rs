@@ -23,8 +23,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     let trace = &profile.trace;
     let events = &trace.events;
     let named = |event: &EventId| trace.name(*event).starts_with(OF_DISTRIBUTED);
-    let calls = events.in_category(Category::CpuOp).filter(named);
-    let mut calls: Vec<EventId> = calls.collect();
+    let mut calls: Vec<EventId> = events.in_category(Category::CpuOp).filter(named).collect();
     calls.arrange_by_key(|call| (events.span(*call), *call));
     let mut threads: Vec<TrackId> = calls.iter().map(|call| events.track(*call)).collect();
     threads.arrange();
@@ -84,7 +83,7 @@ fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
     let ranges = events.in_category(Category::UserAnnotation);
     let ranges = ranges.filter(|range| trace.name(*range).starts_with(OF_GLOO));
     let mut ranges: Vec<Interval> = ranges.map(|range| events.span(range)).collect();
-    ranges.sort_unstable();
+    ranges.arrange();
     let own = calls.iter().map(|call| events.span(*call));
     match ranges.len() == calls.len() {
         true => own

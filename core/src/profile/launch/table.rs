@@ -79,8 +79,7 @@ impl LinkTable {
 
     /// Work with the id of a row, last one first.
     pub(super) fn work_of(&self, row: usize) -> impl Iterator<Item = GpuId> + '_ {
-        let last = self.rows.get(row).and_then(|row| row.last_work);
-        std::iter::successors(last, |work| {
+        std::iter::successors(self.rows.get(row).and_then(|row| row.last_work), |work| {
             self.previous.get(work.index()).copied().flatten()
         })
     }

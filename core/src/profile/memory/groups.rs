@@ -90,8 +90,7 @@ fn bytes_of(blocks: &[&Block]) -> u64 {
 
 /// The largest block; the first of equal ones.
 fn largest<'b>(blocks: &[&'b Block]) -> Option<&'b Block> {
-    let largest = blocks.iter().rev().max_by_key(|block| block.bytes);
-    largest.copied()
+    blocks.iter().rev().max_by_key(|block| block.bytes).copied()
 }
 
 impl DeviceMemory {

@@ -65,8 +65,7 @@ fn untimed(profile: &Profile, operation: &Operation) -> Vec<Vec<GpuId>> {
     let Some(typical) = by_count.get(by_count.len() / 2) else {
         return Vec::new();
     };
-    let most = by_count.last().map_or(0, |call| call.work.len());
-    if most < typical.work.len() + LEAST_OTHERS {
+    if by_count.last().map_or(0, |call| call.work.len()) < typical.work.len() + LEAST_OTHERS {
         return Vec::new();
     }
     let usual = main_kernels(profile, typical);

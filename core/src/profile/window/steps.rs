@@ -388,8 +388,7 @@ impl Launched {
         for (_, launched) in profile.gpu.iter() {
             match launched.launched_by {
                 Some(call) => {
-                    let of_process = work.entry(process(trace, call)).or_default();
-                    of_process.push(Piece {
+                    work.entry(process(trace, call)).or_default().push(Piece {
                         launched_ns: trace.events.ts_ns(call),
                         span: launched.span,
                         computes: launched.class == GpuClass::Computation,
