@@ -85,8 +85,7 @@ impl Embed<'_> {
             false => input::recorded(self.path)?,
         };
         let Some(recorded) = recorded else {
-            let bytes = kineto::gzipped(&self.profile.trace);
-            let bytes = bytes
+            let bytes = kineto::gzipped(&self.profile.trace)
                 .ok_or_else(|| Failure::Sentence(format!("{name}: cannot be written again")))?;
             // `ARCHIVE:FOLDER/NAME` becomes NAME.
             let own = name.rsplit(['/', ':']).next().unwrap_or(&name);

@@ -79,8 +79,7 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         output::write(folder, &args.format, &outputs, archive, out)?;
     }
     if let Some(path) = &args.perfetto {
-        let n_ranks = perfetto::write(path, &job, &files)?;
-        let count = format::counted(n_ranks as u64, "rank");
+        let count = format::counted(perfetto::write(path, &job, &files)? as u64, "rank");
         let place = path.display();
         writeln!(
             out,

@@ -125,14 +125,12 @@ impl Failure {
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::InvalidData => "it is not text".to_owned(),
-        _ => {
-            let reason = error.to_string();
-            reason
-                .split(" (os error")
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        }
+        _ => error
+            .to_string()
+            .split(" (os error")
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 

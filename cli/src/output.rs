@@ -50,8 +50,7 @@ pub(crate) fn destination<'a>(
             )),
         };
     };
-    let found = printable.iter().find(|(name, _)| name == format);
-    found.map(|(_, path)| Destination::Printed(path)).ok_or_else(|| {
+    printable.iter().find(|(name, _)| name == format).map(|(_, path)| Destination::Printed(path)).ok_or_else(|| {
         let names: Vec<&str> = printable.iter().map(|(name, _)| *name).collect();
         Failure::Usage(format!(
             "--format {format} needs a folder, given with --output; without one, standard output takes {}",

@@ -155,8 +155,7 @@ fn page(
 
 /// The shapes of an eager trace.
 fn eager(path: &Path) -> Result<Arc<EagerShapes>, Failure> {
-    let profile = Profile::new(input::import(path)?);
-    EagerShapes::of(&profile)
+    EagerShapes::of(&Profile::new(input::import(path)?))
         .map_err(|why| Failure::Sentence(format!("{}: {why}", input::name(path))))
 }
 

@@ -222,8 +222,7 @@ fn stored(files: Vec<(String, Vec<u8>)>) -> io::Result<Vec<u8>> {
         zip.start_file(path, options).map_err(io::Error::other)?;
         zip.write_all(&bytes)?;
     }
-    let zip = zip.finish().map_err(io::Error::other)?;
-    Ok(zip.into_inner())
+    Ok(zip.finish().map_err(io::Error::other)?.into_inner())
 }
 
 /// The URI of a file in rows: its absolute path, regardless of the working directory.

@@ -79,8 +79,7 @@ pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
         }
     };
     // If the file is damaged, that may be why.
-    let damage = profile.warnings.iter().next();
-    let damage = damage.filter(|warning| {
+    let damage = profile.warnings.iter().next().filter(|warning| {
         warning.kind.severity() == Severity::DataLoss && warning.kind.label() != reason
     });
     let reason = reason.trim_end_matches('.');

@@ -138,8 +138,7 @@ pub(crate) enum RegressionFormat {
 }
 
 fn metrics() -> impl TypedValueParser<Value = Metric> {
-    let keys = Metric::ALL.map(Metric::key);
-    PossibleValuesParser::new(keys).map(|key| {
+    PossibleValuesParser::new(Metric::ALL.map(Metric::key)).map(|key| {
         let mut all = Metric::ALL.into_iter();
         // The parser let nothing else through.
         all.find(|metric| metric.key() == key)

@@ -130,8 +130,7 @@ pub(super) fn window_of(argument: &str) -> Result<Interval, String> {
 
 /// One window for both, or two with a comma between them.
 pub(super) fn windows_of(argument: &str) -> Result<[Interval; 2], String> {
-    let second = argument.match_indices(',').nth(1);
-    let (reference, target) = match second {
+    let (reference, target) = match argument.match_indices(',').nth(1) {
         Some((at, comma)) => (&argument[..at], &argument[at + comma.len()..]),
         None => (argument, argument),
     };

@@ -64,8 +64,7 @@ impl StoredFiles {
             text("tool_version", *at) == Some(TOOL_VERSION)
                 && text("options_hash", *at) == Some(options_hash)
         };
-        let rows = (0..runs.len()).filter(is_of_us);
-        let rows = rows.filter_map(|at| {
+        let rows = (0..runs.len()).filter(is_of_us).filter_map(|at| {
             let status = text("status", at).and_then(Status::of)?;
             Some((at, text("run_id", at)?, status))
         });

@@ -105,8 +105,7 @@ fn matching(pattern: &str, found: &mut Files) -> Result<(), Failure> {
     let wild = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
     let root = pattern.get(..wild).unwrap_or_default();
     let root = root.rfind('/').map_or("", |at| &root[..=at]);
-    let rest = pattern.get(root.len()..).unwrap_or_default();
-    let regex = Regex::new(&of_pattern(rest))
+    let regex = Regex::new(&of_pattern(pattern.get(root.len()..).unwrap_or_default()))
         .map_err(|_| Failure::Usage(format!("{pattern}: the pattern cannot be read")))?;
     let folder = if root.is_empty() { "." } else { root };
     inside(Path::new(folder), &mut |inside| {
@@ -181,8 +180,7 @@ fn list(path: &Path, found: &mut Files) -> Result<(), Failure> {
                 file(found, folder.join(name));
             }
             [name, key, value] if !key.is_empty() => {
-                let tags = file(found, folder.join(name));
-                tags.insert((*key).to_owned(), (*value).to_owned());
+                file(found, folder.join(name)).insert((*key).to_owned(), (*value).to_owned());
             }
             _ => {
                 let name = path.display();

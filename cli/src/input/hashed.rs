@@ -58,8 +58,7 @@ pub(crate) fn read(trace: &Path) -> io::Result<Hashed> {
 fn read_with_bar(trace: &Path, bar: impl FnOnce(Option<u64>) -> ProgressBar) -> io::Result<Hashed> {
     let (source, total_bytes) = super::open(trace)?;
     let source = Arc::new(Mutex::new(Hashing::new(source)));
-    let shared = Box::new(Shared(Arc::clone(&source)));
-    let read = super::read_source(shared, bar(total_bytes))?;
+    let read = super::read_source(Box::new(Shared(Arc::clone(&source))), bar(total_bytes))?;
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(Hashed {
         read,

@@ -121,12 +121,10 @@ impl InArchive {
         };
         match read {
             Err(why) => vec![(self.source, Err(why))],
-            Ok(digests) => {
-                let digests = digests.into_iter();
-                digests
-                    .map(|digest| (digest.file.clone(), Ok(digest)))
-                    .collect()
-            }
+            Ok(digests) => digests
+                .into_iter()
+                .map(|digest| (digest.file.clone(), Ok(digest)))
+                .collect(),
         }
     }
 }

@@ -81,8 +81,7 @@ fn rank(worker: &str) -> Option<u64> {
         let end = rest.find(|letter: char| !letter.is_ascii_digit());
         rest.get(..end.unwrap_or(rest.len()))?.parse().ok()
     };
-    let others = ["-dp-", "-pp-", "-ep-"];
-    let is_only_tensor_parallel = others
+    let is_only_tensor_parallel = ["-dp-", "-pp-", "-ep-"]
         .iter()
         .all(|word| after(word).is_none_or(|n: u64| n == 0));
     after("rank").or_else(|| after("tp-").filter(|_| is_only_tensor_parallel))

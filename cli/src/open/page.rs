@@ -13,8 +13,7 @@ const AFTER: &str = "<meta charset=\"utf-8\">";
 /// The page, which lists runs or opens what its address names.
 pub(super) fn served(lists_runs: bool) -> Result<Vec<u8>, Failure> {
     // It only goes to a browser on this computer.
-    let html = page::html(Compression::fast())?;
-    let html = for_server(&html, lists_runs);
+    let html = for_server(&page::html(Compression::fast())?, lists_runs);
     html.map(String::into_bytes).ok_or_else(|| {
         Failure::Sentence("the page is of another version than this command".to_owned())
     })

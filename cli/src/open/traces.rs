@@ -74,8 +74,7 @@ impl Traces {
             return "#/runs".to_owned();
         }
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let urls = known.0.iter().enumerate();
-        let urls = urls.map(|(number, path)| {
+        let urls = known.0.iter().enumerate().map(|(number, path)| {
             format!("url={}", utf8_percent_encode(&url(number, path), PLAIN))
         });
         format!("#/?{}", urls.collect::<Vec<String>>().join("&"))
@@ -85,8 +84,7 @@ impl Traces {
     pub(super) fn list(&self) -> Option<Vec<u8>> {
         let runs = self.runs.as_ref()?;
         let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let listing = runs.scan(&self.known);
-        serde_json::to_vec(&listing).ok()
+        serde_json::to_vec(&runs.scan(&self.known)).ok()
     }
 
     /// A trace by its number and its name in the address, with its size; `None` for any other, or if the file is gone.

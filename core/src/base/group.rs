@@ -2,28 +2,18 @@
 
 use std::hash::Hash;
 
-use hashbrown::hash_map::Entry;
-
 use super::map::Map;
 
 /// Accumulates the items of each key, keys in the order of their first appearance.
-pub(crate) fn grouped<K: Hash + Eq + Clone, T, A: Default>(
+pub(crate) fn grouped<K: Hash + Eq, T, A: Default>(
     items: impl IntoIterator<Item = (K, T)>,
     mut add: impl FnMut(&mut A, T),
 ) -> Vec<(K, A)> {
-    let mut places: Map<K, usize> = Map::default();
-    let mut groups: Vec<(K, A)> = Vec::new();
+    let mut groups: Map<K, A> = Map::default();
     for (key, item) in items {
-        let at = match places.entry(key) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(new) => {
-                groups.push((new.key().clone(), A::default()));
-                *new.insert(groups.len() - 1)
-            }
-        };
-        add(&mut groups[at].1, item);
+        add(groups.entry(key).or_default(), item);
     }
-    groups
+    groups.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,385 @@
-//! Hash tables with a hash that is fast for small keys.
+//! Hash tables with little compiled code.
+//!
+//! A table of hashbrown is compiled again for each type of entries: about 1 KB every time to grow and to search. Here
+//! the entries of a map are a vector, in the order in which they were inserted, and one compiled table of positions
+//! finds them. Suitable for most tables; use hashbrown's where millions of entries are read or inserted.
 
-use hashbrown::{HashMap, HashSet};
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::ops::Index;
+
 use rustc_hash::FxBuildHasher;
 
-/// A hash table.
-pub(crate) type Map<K, V> = HashMap<K, V, FxBuildHasher>;
+/// Positions of entries by the hash of their key, for any type of entries.
+#[derive(Clone, Default)]
+struct Places {
+    /// Positions plus one, 0 for none: at the slot of their hash or at the next free one. At least a quarter is free.
+    slots: Vec<u32>,
+    /// The hash of each entry.
+    hashes: Vec<u32>,
+}
 
-/// A set of such keys.
-pub(crate) type Set<K> = HashSet<K, FxBuildHasher>;
+impl Places {
+    fn slot(&self, hash: u32) -> usize {
+        hash as usize & (self.slots.len().wrapping_sub(1))
+    }
+
+    fn next(&self, slot: usize) -> usize {
+        (slot + 1) & (self.slots.len() - 1)
+    }
+
+    /// The slot and the position of an entry with this hash for which a condition holds.
+    fn find(&self, hash: u32, is: &mut dyn FnMut(usize) -> bool) -> Option<(usize, usize)> {
+        let mut slot = self.slot(hash);
+        while let Some(at) = (*self.slots.get(slot)? as usize).checked_sub(1) {
+            if self.hashes[at] == hash && is(at) {
+                return Some((slot, at));
+            }
+            slot = self.next(slot);
+        }
+        None
+    }
+
+    /// The slot of the entry at a position.
+    fn slot_of(&self, at: usize) -> Option<usize> {
+        let hash = *self.hashes.get(at)?;
+        self.find(hash, &mut |other| other == at)
+            .map(|(slot, _)| slot)
+    }
+
+    /// Adds an entry at the end.
+    fn push(&mut self, hash: u32) {
+        self.hashes.push(hash);
+        if self.hashes.len() * 4 > self.slots.len() * 3 {
+            let slots = (self.slots.len() * 2).max(4);
+            self.slots.clear();
+            self.slots.resize(slots, 0);
+            (0..self.hashes.len()).for_each(|at| self.place(at));
+        } else {
+            self.place(self.hashes.len() - 1);
+        }
+    }
+
+    fn place(&mut self, at: usize) {
+        let mut slot = self.slot(self.hashes[at]);
+        while self.slots[slot] != 0 {
+            slot = self.next(slot);
+        }
+        self.slots[slot] = at as u32 + 1;
+    }
+
+    /// Removes the entry at a position; the last one takes its position.
+    fn swap_remove(&mut self, slot: usize, at: usize) {
+        if let Some(last) = self.slot_of(self.hashes.len() - 1) {
+            self.slots[last] = at as u32 + 1;
+        }
+        self.hashes.swap_remove(at);
+        // What follows without a gap moves up to its own slot, or as close to it as it can.
+        let mut free = slot;
+        let mut slot = self.next(slot);
+        while let Some(at) = (self.slots[slot] as usize).checked_sub(1) {
+            let from_own = slot.wrapping_sub(self.slot(self.hashes[at]));
+            let from_free = slot.wrapping_sub(free);
+            let distance = self.slots.len() - 1;
+            if from_own & distance >= from_free & distance {
+                self.slots[free] = self.slots[slot];
+                free = slot;
+            }
+            slot = self.next(slot);
+        }
+        self.slots[free] = 0;
+    }
+}
+
+fn hash_of(key: &(impl Hash + ?Sized)) -> u32 {
+    let hash = FxBuildHasher.hash_one(key);
+    (hash ^ (hash >> 32)) as u32
+}
+
+/// A hash table; its entries keep the order in which they were inserted, unless some are removed.
+#[derive(Clone)]
+pub(crate) struct Map<K, V> {
+    entries: Vec<(K, V)>,
+    places: Places,
+}
+
+impl<K, V> Default for Map<K, V> {
+    fn default() -> Map<K, V> {
+        Map {
+            entries: Vec::new(),
+            places: Places::default(),
+        }
+    }
+}
+
+impl<K, V> Map<K, V> {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&K, &V)> + Clone {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    pub(crate) fn keys(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &V> + Clone {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+
+    pub(crate) fn into_values(self) -> impl ExactSizeIterator<Item = V> {
+        self.entries.into_iter().map(|(_, value)| value)
+    }
+}
+
+impl<K: Hash + Eq, V> Map<K, V> {
+    fn find<Q: Hash + Eq + ?Sized>(&self, hash: u32, key: &Q) -> Option<(usize, usize)>
+    where
+        K: Borrow<Q>,
+    {
+        let entries = &self.entries;
+        self.places
+            .find(hash, &mut |at| entries[at].0.borrow() == key)
+    }
+
+    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        let (_, at) = self.find(hash_of(key), key)?;
+        Some(&self.entries[at].1)
+    }
+
+    pub(crate) fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        let (_, at) = self.find(hash_of(key), key)?;
+        Some(&mut self.entries[at].1)
+    }
+
+    pub(crate) fn contains_key<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.find(hash_of(key), key).is_some()
+    }
+
+    /// Sets the value of a key; returns the one it had.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let mut value = Some(value);
+        let place = self
+            .entry(key)
+            .or_insert_with(|| value.take().expect("it is new"));
+        value.map(|value| std::mem::replace(place, value))
+    }
+
+    /// Removes a key; the last entry takes its place.
+    pub(crate) fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        let (slot, at) = self.find(hash_of(key), key)?;
+        self.places.swap_remove(slot, at);
+        Some(self.entries.swap_remove(at).1)
+    }
+
+    pub(crate) fn entry(&mut self, key: K) -> Entry<'_, K, V> {
+        let hash = hash_of(&key);
+        let at = self.find(hash, &key).map(|(_, at)| at);
+        Entry {
+            map: self,
+            key,
+            hash,
+            at,
+        }
+    }
+}
+
+/// The place of a key in a map, which may be free.
+pub(crate) struct Entry<'a, K, V> {
+    map: &'a mut Map<K, V>,
+    key: K,
+    hash: u32,
+    at: Option<usize>,
+}
+
+impl<'a, K, V> Entry<'a, K, V> {
+    pub(crate) fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
+        let entries = &mut self.map.entries;
+        let at = self.at.unwrap_or(entries.len());
+        if self.at.is_none() {
+            entries.push((self.key, value()));
+            self.map.places.push(self.hash);
+        }
+        &mut entries[at].1
+    }
+
+    pub(crate) fn or_insert(self, value: V) -> &'a mut V {
+        self.or_insert_with(|| value)
+    }
+
+    pub(crate) fn or_default(self) -> &'a mut V
+    where
+        V: Default,
+    {
+        self.or_insert_with(V::default)
+    }
+}
+
+impl<K: Hash + Eq, V> Extend<(K, V)> for Map<K, V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        for (key, value) in entries {
+            self.insert(key, value);
+        }
+    }
+}
+
+impl<K: Hash + Eq, V> FromIterator<(K, V)> for Map<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Map<K, V> {
+        let mut map = Map::default();
+        map.extend(entries);
+        map
+    }
+}
+
+impl<K, V> IntoIterator for Map<K, V> {
+    type Item = (K, V);
+    type IntoIter = std::vec::IntoIter<(K, V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<Q: Hash + Eq + ?Sized, K: Hash + Eq + Borrow<Q>, V> Index<&Q> for Map<K, V> {
+    type Output = V;
+
+    fn index(&self, key: &Q) -> &V {
+        self.get(key).expect("the key is in the map")
+    }
+}
+
+impl<K: Hash + Eq, V: PartialEq> PartialEq for Map<K, V> {
+    fn eq(&self, other: &Map<K, V>) -> bool {
+        let is_same = |(key, value)| other.get(key) == Some(value);
+        self.len() == other.len() && self.iter().all(is_same)
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Map<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// A set of keys, in the order in which they were inserted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Set<K: Hash + Eq>(Map<K, ()>);
+
+impl<K: Hash + Eq> Default for Set<K> {
+    fn default() -> Set<K> {
+        Set(Map::default())
+    }
+}
+
+impl<K: Hash + Eq> Set<K> {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
+        self.0.keys()
+    }
+
+    pub(crate) fn contains<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.0.contains_key(key)
+    }
+
+    /// The number of a key in their order; adds a new one.
+    pub(crate) fn number(&mut self, key: K) -> usize {
+        let entry = self.0.entry(key);
+        let number = entry.at.unwrap_or(entry.map.len());
+        entry.or_default();
+        number
+    }
+
+    /// Adds a key; returns whether it is new.
+    pub(crate) fn insert(&mut self, key: K) -> bool {
+        self.0.insert(key, ()).is_none()
+    }
+}
+
+impl<K: Hash + Eq> Extend<K> for Set<K> {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        self.0.extend(keys.into_iter().map(|key| (key, ())));
+    }
+}
+
+impl<K: Hash + Eq> FromIterator<K> for Set<K> {
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Set<K> {
+        Set(keys.into_iter().map(|key| (key, ())).collect())
+    }
+}
+
+impl<K: Hash + Eq> IntoIterator for Set<K> {
+    type Item = K;
+    type IntoIter = std::iter::Map<std::vec::IntoIter<(K, ())>, fn((K, ())) -> K>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter().map(|(key, ())| key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_map_holds_what_a_tree_holds() {
+        let (mut map, mut tree) = (Map::default(), BTreeMap::default());
+        // A sequence of keys that repeats some of them.
+        let keys = (0..5_000_u64).map(|at| at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54);
+        for (at, key) in keys.enumerate() {
+            match at % 3 {
+                0 => assert_eq!(map.remove(&key), tree.remove(&key)),
+                _ => assert_eq!(map.insert(key, at), tree.insert(key, at)),
+            }
+            assert_eq!(map.len(), tree.len());
+        }
+        assert!((0..1_024).all(|key| map.get(&key) == tree.get(&key)));
+    }
+
+    #[test]
+    fn entries_keep_their_order() {
+        let mut map: Map<String, Vec<i32>> = Map::default();
+        for (at, name) in ["b", "a", "c", "a"].into_iter().enumerate() {
+            map.entry(name.to_owned()).or_default().push(at as i32);
+        }
+        assert!(map.keys().eq(["b", "a", "c"]));
+        assert_eq!(map["a"], [1, 3]);
+        assert!(map.get("d").is_none());
+        let set: Set<&str> = ["b", "a", "b"].into_iter().collect();
+        assert!(set.iter().eq(&["b", "a"]) && set.contains("a"));
+    }
+}

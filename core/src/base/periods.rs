@@ -131,8 +131,7 @@ fn apart(found: Vec<Found>, length: usize) -> Vec<Found> {
     let mut taken = Vec::new();
     for run in found {
         // No taken run is shorter than this one, so any that overlaps it covers one of its edges.
-        let edges = [run.start, run.end() - 1];
-        if edges.iter().any(|at| is_taken[*at]) {
+        if [run.start, run.end() - 1].iter().any(|at| is_taken[*at]) {
             continue;
         }
         is_taken[run.start..run.end()].fill(true);

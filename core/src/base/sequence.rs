@@ -5,11 +5,9 @@
 //! names. There the shortest edit is searched, up to [`MAX_EDITS`]; beyond that, the nearest equal elements are
 //! matched. So the time is bounded, and the result is deterministic.
 
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use std::ops::Range;
-
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 
 /// The maximum number of insertions and deletions of the shortest edit. The cost is quadratic: half a million steps.
 const MAX_EDITS: usize = 1024;
@@ -83,7 +81,7 @@ impl Segment {
 
 /// The longest chain, ascending in both segments, of elements that occur once in each.
 fn anchors(a: &[u64], b: &[u64], segment: &Segment) -> Vec<(usize, usize)> {
-    let mut places: HashMap<u64, [(usize, usize); 2], FxBuildHasher> = HashMap::default();
+    let mut places: Map<u64, [(usize, usize); 2]> = Map::default();
     for (side, (keys, range)) in [(a, &segment.a), (b, &segment.b)].into_iter().enumerate() {
         for at in range.clone() {
             let (count, last) = &mut places.entry(keys[at]).or_default()[side];
@@ -121,7 +119,7 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 
 /// Aligns repeated elements. Those that only one side has cannot match and are removed first.
 fn align_repeated(a: &[u64], b: &[u64], segment: &Segment, pairs: &mut Vec<(usize, usize)>) {
-    let mut known: HashMap<u64, [bool; 2], FxBuildHasher> = HashMap::default();
+    let mut known: Map<u64, [bool; 2]> = Map::default();
     for (side, (keys, range)) in [(a, &segment.a), (b, &segment.b)].into_iter().enumerate() {
         for at in range.clone() {
             known.entry(keys[at]).or_default()[side] = true;

@@ -27,17 +27,18 @@ impl Tally {
     }
 }
 
-/// Tallies by key, in order of appearance until they are sorted.
+/// Tallies by key.
 #[derive(Debug, Clone)]
 pub(crate) struct Tallies<K> {
-    places: Map<K, usize>,
+    of_keys: Map<K, Tally>,
+    /// By total time, once they are sorted.
     pub(crate) rows: Vec<(K, Tally)>,
 }
 
 impl<K> Default for Tallies<K> {
     fn default() -> Self {
         Tallies {
-            places: Map::default(),
+            of_keys: Map::default(),
             rows: Vec::new(),
         }
     }
@@ -45,17 +46,12 @@ impl<K> Default for Tallies<K> {
 
 impl<K: Copy + Eq + Hash> Tallies<K> {
     pub(crate) fn add(&mut self, key: K, ns: i64) {
-        let place = *self.places.entry(key).or_insert(self.rows.len());
-        if place == self.rows.len() {
-            self.rows.push((key, Tally::default()));
-        }
-        if let Some((_, tally)) = self.rows.get_mut(place) {
-            tally.add(ns);
-        }
+        self.of_keys.entry(key).or_default().add(ns);
     }
 
     /// Sorts the longest first. Nothing may be added afterwards.
     pub(crate) fn sort(&mut self) {
+        self.rows = std::mem::take(&mut self.of_keys).into_iter().collect();
         self.rows.arrange_by_largest(|(_, tally)| tally.ns);
     }
 

@@ -56,10 +56,9 @@ fn group<K: Hash + Eq + Clone>(
     left: &Pair<Vec<usize>>,
     key: impl Fn(Which, usize) -> Option<K>,
 ) -> (Vec<Pair<Vec<usize>>>, Pair<Vec<usize>>) {
-    let rows = Which::ALL.into_iter().flat_map(|which| {
-        let rows = left.get(which).iter();
-        rows.map(move |row| (which, *row))
-    });
+    let rows = Which::ALL
+        .into_iter()
+        .flat_map(|which| left.get(which).iter().map(move |row| (which, *row)));
     let keyed = rows.map(|(which, row)| (key(which, row), (which, row)));
     let groups = grouped(keyed, |rows: &mut Pair<Vec<usize>>, (which, row)| {
         rows.get_mut(which).push(row);

@@ -434,8 +434,7 @@ fn other_sizes(comparison: &Comparison) -> Option<Words> {
     let unmatched = comparison.operations.unmatched.target.iter();
     let all_ns = sum(matched.iter().map(|op| op.times().target))
         .saturating_add(sum(unmatched.map(|op| op.side.time_ns)));
-    let other_ns = sum(others.iter().map(|op| op.times().target));
-    let percent = percent_or_zero(other_ns, all_ns);
+    let percent = percent_or_zero(sum(others.iter().map(|op| op.times().target)), all_ns);
     let are = if others.len() == 1 { "is" } else { "are" };
     let reference_shapes = first.reference_shapes.as_deref().unwrap_or("other types");
     let n_others = others.len() as u64;

@@ -159,7 +159,6 @@ impl Comparison {
 
     /// Whether a trace has communication between GPUs; `None` without GPU activity.
     pub(crate) fn communicates(&self, which: Which) -> Option<bool> {
-        let timeline = self.sides.get(which).timeline.as_ref();
-        Some(timeline?.comm_ns > 0)
+        Some(self.sides.get(which).timeline.as_ref()?.comm_ns > 0)
     }
 }

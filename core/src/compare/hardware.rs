@@ -91,8 +91,7 @@ pub(crate) fn ratios(
         else {
             continue;
         };
-        let peaks = values(Basis::Peak);
-        let peaks = peaks
+        let peaks = values(Basis::Peak)
             .filter(|values| values.reference.1 == Basis::Peak && values.target.1 == Basis::Peak);
         let own = peaks.filter(|_| is_mixed(&chosen)).unwrap_or(chosen);
         ratios.push(HardwareRatio {

@@ -39,8 +39,7 @@ pub(crate) fn modules(sides: Pair<Side>) -> Vec<Named<String, ModuleTime>> {
 pub(crate) fn host(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let strings = &side.profile.trace.strings;
-        let ops = side.profile.cpu_ops.iter();
-        let tallies = ops.map(|op| {
+        let tallies = side.profile.cpu_ops.iter().map(|op| {
             let (count, ns) = (op.n_calls, op.self_ns);
             (strings.get(op.name).to_owned(), Tally { count, ns })
         });
@@ -56,8 +55,7 @@ pub(crate) fn categories(sides: Pair<Side>) -> Vec<Named<Family, Tally>> {
         return Vec::new();
     }
     by_key(&sides.map(|side| {
-        let families = side.report.overview.families.iter();
-        let tallies = families.map(|family| {
+        let tallies = side.report.overview.families.iter().map(|family| {
             let (count, ns) = (calls(&side, family.family), family.ns);
             (family.family, Tally { count, ns })
         });

@@ -98,10 +98,9 @@ pub(super) fn steps(sides: Pair<Side>) -> Vec<StepPair> {
     let Some(serving) = serving.both() else {
         return Vec::new();
     };
-    let all = sides.zip(serving).map(|(side, serving)| {
-        let steps = step_figures(serving, &side.report.options.thresholds);
-        by_batch(&steps)
-    });
+    let all = sides
+        .zip(serving)
+        .map(|(side, serving)| by_batch(&step_figures(serving, &side.report.options.thresholds)));
     let phases = all.reference.iter().filter(|row| row.size.is_none());
     let mut pairs: Vec<StepPair> = denoising(serving).into_iter().collect();
     for phase in phases.map(|row| row.phase) {
@@ -180,10 +179,7 @@ fn rest_of(phase: Option<Phase>, rows: Pair<Vec<&BatchFigures>>) -> Option<StepP
         times.zip(tokens).map(|(ns, tokens)| ns / tokens as f64)
     });
     let n_steps = lengths.as_ref().map(Vec::len);
-    let median = || {
-        let medians = lengths.map(median_ns).both()?;
-        Some(medians.map(|ns| ns as f64))
-    };
+    let median = || Some(lengths.map(median_ns).both()?.map(|ns| ns as f64));
     let (by, ns) = match per_token {
         Some(ns) => (StepsBy::Token, ns),
         None => (StepsBy::Step, median()?),

@@ -243,8 +243,7 @@ impl Parts {
         for part in shown.iter().take(n) {
             step(Some(part.kind), part.family, part.label.clone(), part.times);
         }
-        let others = shown.get(n..).unwrap_or_default();
-        for group in by_family(others) {
+        for group in by_family(shown.get(n..).unwrap_or_default()) {
             step(group.kind, group.family, group.label, group.times);
         }
         if rest.difference() != 0 {

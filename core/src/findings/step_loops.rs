@@ -124,7 +124,7 @@ fn step_loops(profile: &Profile) -> StepLoops {
     for spans in by_track.values_mut() {
         *spans = union(std::mem::take(spans));
     }
-    for (track, spans) in &by_track {
+    for (track, spans) in by_track.iter() {
         let before =
             |ns: i64| found.partition_point(|one| (one.track, one.span.start_ns) < (*track, ns));
         for span in spans {

@@ -46,8 +46,7 @@ impl Builds {
             .collect();
         list.arrange_by(|one, other| {
             let time = |at: &BuildAt| (at.first_ns.is_none(), at.first_ns);
-            let names = [one, other].map(|at| texts.get(at.build));
-            let [one_name, other_name] = names;
+            let [one_name, other_name] = [one, other].map(|at| texts.get(at.build));
             let by_time = time(one).cmp(&time(other));
             by_time.then_with(|| by_number(one_name, other_name))
         });

@@ -66,8 +66,7 @@ impl ExecutionTrace {
 
     /// Whether a file that starts with these bytes is an execution trace.
     pub fn is_file(head: &[u8]) -> bool {
-        let text = inflated(head);
-        unsupported::recognize(Head::all(&text)) == Ok(Unsupported::ExecutionTrace)
+        unsupported::recognize(Head::all(&inflated(head))) == Ok(Unsupported::ExecutionTrace)
     }
 
     /// Reads a file, which may be compressed.

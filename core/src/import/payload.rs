@@ -93,8 +93,7 @@ impl Payload {
 
     /// Bytes read so far.
     pub(super) fn n_bytes(&self) -> u64 {
-        let read = self.reader.as_ref().map_or(0, |reader| reader.n_bytes());
-        read + self.head.len() as u64
+        self.reader.as_ref().map_or(0, |reader| reader.n_bytes()) + self.head.len() as u64
     }
 
     /// Events so far.

@@ -201,8 +201,7 @@ pub(super) fn find(analysis: &Estimator) -> Vec<Cause> {
         for rank in 0..job.ranks.len() {
             let is_slower = slower.get(rank).copied().unwrap_or(false);
             for sort in sorts(analysis, &experts, (step, rank), is_slower, least_ns) {
-                let known = found.iter_mut().find(|of| (of.0, of.1) == (rank, sort));
-                match known {
+                match found.iter_mut().find(|of| (of.0, of.1) == (rank, sort)) {
                     Some((.., steps)) => steps.push(step),
                     None => found.push((rank, sort, vec![step])),
                 }
@@ -250,8 +249,7 @@ fn least_ns(job: &Job, analysis: &Estimator, step: usize) -> i64 {
         let of_rank = job.steps.get(step).map(|of| &of.of_rank);
         let ranks = job.ranks.iter().zip(of_rank.into_iter().flatten());
         let lengths = ranks.filter_map(|(rank, step)| {
-            let step = rank.digest.steps.get((*step)? as usize)?;
-            Some(step.host.length())
+            Some(rank.digest.steps.get((*step)? as usize)?.host.length())
         });
         lengths.max().unwrap_or(0)
     };

@@ -115,8 +115,7 @@ impl Part {
 
     /// How much longer its own time is than that of its peers; never negative.
     pub(crate) fn excess_ns(&self) -> i64 {
-        let both = self.own.zip(self.peers);
-        both.map_or(0, |(own, peers)| {
+        self.own.zip(self.peers).map_or(0, |(own, peers)| {
             own.total_ns.saturating_sub(peers.total_ns).max(0)
         })
     }

@@ -79,8 +79,7 @@ pub(super) fn find(ranks: &[Rank]) -> Vec<Group> {
 
 /// Sort key: numeric names sort as numbers.
 fn order(name: &str) -> (u64, String) {
-    let number = name.parse().unwrap_or(u64::MAX);
-    (number, name.to_owned())
+    (name.parse().unwrap_or(u64::MAX), name.to_owned())
 }
 
 /// The ranks of a group that a collective names. The profiler truncates this list after 30 ranks but has the full list

@@ -155,10 +155,9 @@ fn matched(
     entries: &[Entry],
     expected: usize,
 ) -> Matched {
-    let kind = entries.first().and_then(|entry| {
-        let rank = ranks.get(entry.member.rank)?;
-        Some(rank.digest.kind(entry.of))
-    });
+    let kind = entries
+        .first()
+        .and_then(|entry| Some(ranks.get(entry.member.rank)?.digest.kind(entry.of)));
     let mut members: Vec<Member> = entries.iter().map(|entry| entry.member).collect();
     members.arrange();
     Matched {
@@ -306,10 +305,7 @@ fn together<'a>(
     };
     let together = grouped(keyed, Vec::push).into_iter();
     together
-        .map(|(_, entries): (_, Vec<Entry>)| {
-            let step = entries.iter().find_map(|entry| entry.step);
-            (step, entries)
-        })
+        .map(|(_, entries): (_, Vec<Entry>)| (entries.iter().find_map(|entry| entry.step), entries))
         .collect()
 }
 

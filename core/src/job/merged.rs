@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::coordinates::Coordinates;
 use super::digest::{Digest, RankFrom, SourceFile};
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::import::Imported;
 use crate::profile::Profile;
@@ -122,18 +122,13 @@ impl<'a> Merged<'a> {
             }
             events.push(who);
         }
-        let mut ranks: Vec<MergedRank> = Vec::new();
-        let mut numbers: Map<MergedRank, u32> = Map::default();
-        for who in events.iter().flatten() {
-            if numbers.insert(*who, 0).is_none() {
-                ranks.push(*who);
-            }
-        }
+        let ranks: Set<MergedRank> = events.iter().flatten().copied().collect();
+        let mut ranks: Vec<MergedRank> = ranks.into_iter().collect();
         if ranks.len() < 2 {
             return None;
         }
         ranks.arrange_by_key(|who| *who);
-        numbers.extend(ranks.iter().copied().zip(0..));
+        let numbers: Map<MergedRank, u32> = ranks.iter().copied().zip(0..).collect();
         let number = |who: Option<MergedRank>| numbers.get(&who?).copied();
         Some(Merged {
             imported,
@@ -239,8 +234,7 @@ fn of_track(trace: &Trace, id: TrackId) -> Option<MergedRank> {
         return Some(MergedRank::At(coordinates));
     }
     let name = trace.strings.get(track.process_name?);
-    let rest = name.strip_prefix("RANK ")?;
-    let (number, device) = rest.split_once(" - ")?;
+    let (number, device) = name.strip_prefix("RANK ")?.split_once(" - ")?;
     let is_device = device.starts_with("CPU") || device.starts_with("GPU");
     let number = number.trim().parse().ok().filter(|_| is_device)?;
     Some(MergedRank::Rank(number))

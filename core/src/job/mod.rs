@@ -187,10 +187,9 @@ fn steps(ranks: &[Rank]) -> Vec<JobStep> {
     }
     numbers.arrange();
     let steps = numbers.into_iter().map(|number| {
-        let of_rank = numbered.iter().map(|of| {
-            let position = of.iter().position(|own| *own == number)?;
-            u32::try_from(position).ok()
-        });
+        let of_rank = numbered
+            .iter()
+            .map(|of| u32::try_from(of.iter().position(|own| *own == number)?).ok());
         JobStep {
             number,
             of_rank: of_rank.collect(),

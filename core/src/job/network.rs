@@ -358,10 +358,8 @@ fn culprits(job: &Job, links: &[Link], slow: &[SlowPath]) -> Vec<u32> {
         has_slow_sibling && link.spans_hosts && link.is_complete() && !is_slow(link.path)
     });
     let normal: Vec<u32> = normal.flat_map(|link| ranks_of(job, link.path)).collect();
-    let candidates = ranks_of(job, first.path).into_iter();
-    let candidates = candidates.filter(|rank| {
-        let on_all = slow.iter().all(|of| ranks_of(job, of.path).contains(rank));
-        on_all && !normal.contains(rank)
+    let candidates = ranks_of(job, first.path).into_iter().filter(|rank| {
+        slow.iter().all(|of| ranks_of(job, of.path).contains(rank)) && !normal.contains(rank)
     });
     candidates.collect()
 }
@@ -410,8 +408,7 @@ fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<Slow
         ratios.arrange_by(f64::total_cmp);
         let ratio = *ratios.get(ratios.len() / 2)?;
         // A single slow link of many says nothing about the step.
-        let n_slow = of_step.chunk_by(|one, other| one.0 == other.0).count();
-        (n_slow * 2 >= n_links).then(|| SlowStep {
+        (of_step.chunk_by(|one, other| one.0 == other.0).count() * 2 >= n_links).then(|| SlowStep {
             step,
             ratio,
             collectives: of_step.iter().map(|(_, at, ratio)| (*at, *ratio)).collect(),

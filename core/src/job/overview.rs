@@ -224,13 +224,11 @@ fn waited_for_in(context: &Context, card: &JobCard) -> Option<CardCollective> {
         let part = analysis.flow.parts.get(node.last)?;
         let rank = job.ranks.get(part.rank)?;
         let kind = job.collectives.get(node.matched?)?.kind;
-        let waits = sheets::waits_in(job, analysis, node);
-        let ns = sum(waits.into_iter().flatten());
+        let ns = sum(sheets::waits_in(job, analysis, node).into_iter().flatten());
         let is_of_card = card.ranks.contains(&rank.number) && ns > 0;
         is_of_card.then_some((ns, rank, part.at, kind))
     });
-    let most = waited.first_max_by_key(|one| one.0);
-    let (_, rank, at, kind) = most?;
+    let (_, rank, at, kind) = waited.first_max_by_key(|one| one.0)?;
     let own = rank.digest.collectives.get(at as usize)?;
     Some(CardCollective {
         rank: rank.number,

@@ -181,8 +181,7 @@ fn idle_ns(job: &Job, rank: usize, own_step: u32, step: Interval) -> i64 {
         .map(|step| step.gpu.span);
     let end_ns = gpu.map_or(last.span.end_ns, |gpu| gpu.end_ns.max(last.span.end_ns));
     let after_ns = step.end_ns.saturating_sub(job.corrected_ns(rank, end_ns));
-    let all = [before(first), before_last_ns, after_ns.max(0)];
-    sum(all).min(step.length())
+    sum([before(first), before_last_ns, after_ns.max(0)]).min(step.length())
 }
 
 /// What a rank sends and receives in a step.

@@ -139,8 +139,7 @@ fn run(flow: &Flow, plan: &Plan) -> Vec<i64> {
 /// For each step, the parts that end it.
 fn last_of_steps(job: &Job, flow: &Flow) -> Vec<(usize, Vec<usize>)> {
     let is_of_all = |node: &Node| {
-        let matched = node.collective(job);
-        matched.is_some_and(|of| {
+        node.collective(job).is_some_and(|of| {
             of.pair.is_none() && of.expected > 1 && of.expected == job.world_size as usize
         }) && !node.is_loose
     };

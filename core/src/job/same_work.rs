@@ -13,7 +13,7 @@ use super::Job;
 use super::digest::TextId;
 use super::roles::Layout;
 use crate::base::interval::sum;
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::base::stats::medians_of_others;
 
@@ -125,8 +125,7 @@ impl SameWork {
             let step = item
                 .step
                 .and_then(|at| same.of_steps.get_mut(at)?.get_mut(item.rank));
-            let sums = step.into_iter().chain(same.of_ranks.get_mut(item.rank));
-            for sum in sums {
+            for sum in step.into_iter().chain(same.of_ranks.get_mut(item.rank)) {
                 sum.total_ns = sum.total_ns.saturating_add(item.total_ns);
                 if let Some(ns) = item.expected_ns {
                     sum.shared_ns = sum.shared_ns.saturating_add(item.total_ns);
@@ -135,8 +134,7 @@ impl SameWork {
             }
         }
         for row in same.of_steps.iter_mut().chain([&mut same.of_ranks]) {
-            let all = row.iter().map(Same::at_speed_of_others_ns);
-            let all: Vec<i64> = all.collect();
+            let all: Vec<i64> = row.iter().map(Same::at_speed_of_others_ns).collect();
             let others = layout.of_stages(&all, usual);
             for (same, (own, others)) in row.iter_mut().zip(all.iter().zip(others)) {
                 same.more_ns = match n_ranks {
@@ -161,8 +159,7 @@ impl SameWork {
 
 /// All rows of all ranks, by step, key and rank; and their texts.
 fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
-    let mut texts: Vec<String> = Vec::new();
-    let mut ids: Map<&str, TextId> = Map::default();
+    let mut texts: Set<&str> = Set::default();
     let mut items = Vec::new();
     for (rank, of) in job.ranks.iter().enumerate() {
         let digest = &of.digest;
@@ -171,11 +168,7 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
             if let Some(Some(id)) = own.get(local as usize) {
                 return *id;
             }
-            let text = digest.text(local);
-            let id = *ids.entry(text).or_insert_with(|| {
-                texts.push(text.to_owned());
-                (texts.len() - 1) as TextId
-            });
+            let id = texts.number(digest.text(local)) as TextId;
             if let Some(own) = own.get_mut(local as usize) {
                 *own = Some(id);
             }
@@ -203,7 +196,7 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
         }
     }
     items.arrange_by_key(|item| (item.step, item.key, item.rank));
-    (items, texts)
+    (items, texts.into_iter().map(str::to_owned).collect())
 }
 
 /// Sets the expected time of ranks with the same work in the same step: from the median of their means. In a job of two
@@ -270,8 +263,7 @@ fn usual(works: &[i64]) -> Vec<i64> {
     let medians = medians_of_others(works).into_iter().zip(works);
     let usual = medians.map(|(median, own)| {
         let is_alike = |of: &i64| of.abs_diff(median) as f64 <= ALIKE * median as f64;
-        let n = works.iter().filter(|of| is_alike(of)).count();
-        let n_others = n - usize::from(is_alike(own));
+        let n_others = works.iter().filter(|of| is_alike(of)).count() - usize::from(is_alike(own));
         if n_others * 2 >= works.len() - 1 {
             median
         } else {

@@ -58,8 +58,7 @@ type Call<'a> = (&'a Collective, bool);
 /// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is
 /// known that does not take part in it. Where that rank waits itself, only what it waits for is given.
 pub(super) fn find(job: &Job) -> Vec<Hang> {
-    let groups = job.groups.iter().enumerate();
-    let found = groups.flat_map(|(at, group)| {
+    let found = job.groups.iter().enumerate().flat_map(|(at, group)| {
         let of_all = of_calls(job, at, group).or_else(|| of_kernels(job, at, group));
         of_all
             .into_iter()
@@ -76,8 +75,7 @@ pub(super) fn find(job: &Job) -> Vec<Hang> {
     if first.is_empty() {
         first = later;
     } else {
-        let behind = later.into_iter().flat_map(|hang| hang.waiting);
-        let mut behind: Vec<usize> = behind.collect();
+        let mut behind: Vec<usize> = later.into_iter().flat_map(|hang| hang.waiting).collect();
         behind.arrange();
         behind.dedup();
         behind.retain(|rank| first.iter().all(|hang| !hang.waiting.contains(rank)));
@@ -265,8 +263,7 @@ fn of_group<'a>(
     });
     let is_group: Vec<bool> = is_group.collect();
     let is_own = |of: &&Collective| {
-        let own = of.group.and_then(|at| is_group.get(at as usize));
-        own == Some(&true) && is_asked(digest, of)
+        of.group.and_then(|at| is_group.get(at as usize)) == Some(&true) && is_asked(digest, of)
     };
     let ended = digest
         .collectives

@@ -80,8 +80,7 @@ pub(crate) struct Estimator<'a> {
 impl Estimator<'_> {
     /// What a change saves; `None` where clocks cannot be compared.
     pub(crate) fn gain(&self, of: WhatIf) -> Option<Gain> {
-        let replay = self.replay?;
-        Some(replay.gain(self.flow, &self.plan(replay, of)))
+        self.gain_of_all(&[of])
     }
 
     /// What several changes save together.
@@ -129,12 +128,12 @@ impl Estimator<'_> {
                     let ratio = share.map_or(1.0, |share| FAR_BELOW_PERCENT / share);
                     link.collectives.iter().map(move |at| (*at, ratio))
                 });
-                self.speed_up(plan, &gathered(ratios));
+                self.speed_up(plan, ratios);
             }
             WhatIf::SlowSteps => {
                 let slow = self.network.slow_steps.iter();
                 let collectives = slow.flat_map(|of| of.collectives.iter().copied());
-                self.speed_up(plan, &gathered(collectives));
+                self.speed_up(plan, collectives);
             }
             WhatIf::BalancedExperts => self.balance(plan),
             WhatIf::EvenStages => self.even_stages(plan),
@@ -220,8 +219,7 @@ impl Estimator<'_> {
         }
         for (at, part) in parts() {
             let left_ns = step_of(part).and_then(|step| overlapping.get_mut(&(step, part.rank)));
-            let both = part.own.zip(part.peers);
-            let (Some((own, peers)), Some(left_ns)) = (both, left_ns) else {
+            let (Some((own, peers)), Some(left_ns)) = (part.own.zip(part.peers), left_ns) else {
                 continue;
             };
             let own_ns = self.slower_ns(part);
@@ -322,11 +320,12 @@ impl Estimator<'_> {
             .iter()
             .filter_map(|at| self.network.links.get(*at));
         let collectives = links.flat_map(|link| link.collectives.iter().copied());
-        self.speed_up(plan, &gathered(collectives.map(|at| (at, path.ratio))));
+        self.speed_up(plan, collectives.map(|at| (at, path.ratio)));
     }
 
     /// Divides the transfers of collectives of the job by their ratios.
-    fn speed_up(&self, plan: &mut Plan, ratios: &Map<usize, f64>) {
+    fn speed_up(&self, plan: &mut Plan, ratios: impl Iterator<Item = (usize, f64)>) {
+        let ratios: Map<usize, f64> = ratios.collect();
         for (node, transfer_ns) in self.flow.nodes.iter().zip(&mut plan.transfer_ns) {
             let ratio = node.matched.and_then(|at| ratios.get(&at).copied());
             if let Some(ratio) = ratio.filter(|ratio| *ratio > 1.0) {
@@ -338,11 +337,8 @@ impl Estimator<'_> {
     /// Scales the work of experts to the mean number of tokens, and transfers to the mean number of bytes.
     fn balance(&self, plan: &mut Plan) {
         let of = |matched: fn(&Exchange) -> usize| {
-            gathered(
-                self.exchanges
-                    .iter()
-                    .map(|exchange| (matched(exchange), exchange)),
-            )
+            let exchanges = self.exchanges.iter();
+            exchanges.map(|of| (matched(of), of)).collect::<Map<_, _>>()
         };
         let (dispatches, combines) = (of(|of| of.dispatch), of(|of| of.combine));
         for (node, transfer_ns) in self.flow.nodes.iter().zip(&mut plan.transfer_ns) {
@@ -445,12 +441,6 @@ impl Estimator<'_> {
         }
         all.into_iter().map(mean_of_middle_ns).collect()
     }
-}
-
-fn gathered<T>(of: impl Iterator<Item = (usize, T)>) -> Map<usize, T> {
-    let mut all = Map::default();
-    all.extend(of);
-    all
 }
 
 /// Subtracts without going below zero, unless the value already was.

@@ -158,8 +158,7 @@ pub(crate) fn is_flash_2(kernel: &str) -> bool {
 /// The head dimension that a kernel is compiled for, if its name has it: "Flash_fwd_kernel_traits<96, …",
 /// "fmha_fwd_hd128_bf16".
 pub(crate) fn head_dimension(kernel: &str) -> Option<u64> {
-    let marks = ["kernel_traits<", "_hd", "hdim"];
-    marks.iter().find_map(|mark| {
+    ["kernel_traits<", "_hd", "hdim"].iter().find_map(|mark| {
         let at = kernel.find(mark)? + mark.len();
         let size = leading_digits(kernel.get(at..)?).parse().ok();
         size.filter(|size| (16..=512).contains(size))

@@ -153,8 +153,7 @@ pub(crate) fn ranks_of_kernel(kernel: &str) -> Option<f64> {
         "two_shot_all_reduce_kernel",
     ];
     let at = WORDS.iter().find_map(|word| kernel.find(word))?;
-    let parameters = kernel.get(at..)?.split_once('<')?.1;
-    let parameters = parameters.split_once('>')?.0;
+    let parameters = kernel.get(at..)?.split_once('<')?.1.split_once('>')?.0;
     let ranks: u32 = parameters.rsplit(',').next()?.trim().parse().ok()?;
     (2..=1024).contains(&ranks).then(|| f64::from(ranks))
 }

@@ -222,8 +222,7 @@ impl CpuActivity {
     fn first(name: &str, is_asked: fn(CpuActivity) -> bool) -> Option<CpuActivity> {
         let frame = Frame::of(name);
         let mut rows = ACTIVITIES.iter().filter(|row| is_asked(row.1));
-        let row = rows.find(|(named, _)| named.fits(name, frame))?;
-        Some(row.1)
+        Some(rows.find(|(named, _)| named.fits(name, frame))?.1)
     }
 
     /// For a CPU span: runtime calls by what they do, all others by name.

@@ -111,8 +111,7 @@ pub(crate) const OPTIMIZER_RANGE: &str = "Optimizer.";
 
 /// The class of an optimizer in the name of the range around its step.
 pub(crate) fn optimizer_of_step(range: &str) -> Option<&str> {
-    let of_step = range.strip_prefix("Optimizer.step#")?;
-    of_step.strip_suffix(".step")
+    range.strip_prefix("Optimizer.step#")?.strip_suffix(".step")
 }
 
 /// Whether gradients are set to zero inside: a range of an optimizer or of the user, or a Python function, with the

@@ -80,8 +80,7 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
         .map(|(family, _)| *family);
     // The name of this library says nothing about its operators.
     let name = name.strip_prefix("fbgemm::").unwrap_or(name);
-    let by_name = by_label.or_else(|| first_match(OP_RULES, name));
-    match (by_name, of_kernel) {
+    match (by_label.or_else(|| first_match(OP_RULES, name)), of_kernel) {
         (None | Some(Family::Communication), Some(family)) => family,
         // A generated kernel named after the experts.
         (Some(Family::Triton), Some(Family::Moe)) => Family::Moe,

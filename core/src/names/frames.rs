@@ -188,8 +188,7 @@ impl<'a> Frame<'a> {
         let first = path.split('/').next()?;
         let is_in_folder = first.len() < path.len();
         let mut libraries = LIBRARIES.iter();
-        let library = libraries.find(|library| is_in_folder && **library == first)?;
-        Some(library)
+        Some(libraries.find(|library| is_in_folder && **library == first)?)
     }
 
     /// Whether it is in Python's standard library.

@@ -111,10 +111,8 @@ pub(crate) fn is_layer(op: &str) -> bool {
     ];
     let is_operator =
         op.contains("::") && !op.starts_with("aten::") && !op.contains([' ', '<', '(']);
-    let is_part = || {
-        let said = MoeRole::of_name(op);
-        said.is_some_and(|role| !matches!(role, MoeRole::Gemm | MoeRole::Fused))
-    };
+    let is_part =
+        || MoeRole::of_name(op).is_some_and(|role| !matches!(role, MoeRole::Gemm | MoeRole::Fused));
     is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && !is_part()
 }
 

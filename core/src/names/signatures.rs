@@ -136,8 +136,7 @@ pub(crate) fn has_out_operand(op: &str, n_args: usize) -> bool {
         .iter()
         .filter_map(ends)
         .filter(|(is_tensor, _)| *is_tensor);
-    let first = ends.next();
-    first.is_some_and(|(_, is_out)| is_out) && ends.all(|(_, is_out)| is_out)
+    ends.next().is_some_and(|(_, is_out)| is_out) && ends.all(|(_, is_out)| is_out)
 }
 
 fn split_overload(name: &'static str) -> (&'static str, &'static str) {

@@ -104,8 +104,7 @@ impl Object {
 /// The metadata next to the events; a redacted trace has only the GPUs.
 fn metadata(trace: &Trace) -> Vec<(&str, String)> {
     const DEVICES: &str = "deviceProperties";
-    let known = trace.metadata.iter();
-    let known = known.filter(|(key, text)| {
+    let known = trace.metadata.iter().filter(|(key, text)| {
         key != DEVICES && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     });
     let devices: Vec<Value> = trace.devices.iter().map(device).collect();

@@ -77,8 +77,7 @@ pub fn to_csv(answer: &Answer) -> Vec<u8> {
         unit: *unit,
         doc: "",
     });
-    let changes = answer.found.changes.iter();
-    let rows = changes.map(|change| {
+    let rows = answer.found.changes.iter().map(|change| {
         let cells = COLUMNS.iter().map(|(_, _, cell)| cell(answer, change));
         cells.collect()
     });

@@ -204,8 +204,7 @@ impl Efficient {
 
 /// `_efficient_attention_forward(…)`, `efficient_attention_forward_cutlass(…)`.
 pub(super) fn efficient_forward(input: &OpInput) -> Option<Modelled> {
-    let efficient = Efficient::of_forward(input)?;
-    efficient.counted(input, Layout::forward, Attention::forward_flops)
+    Efficient::of_forward(input)?.counted(input, Layout::forward, Attention::forward_flops)
 }
 
 /// `FlashAttnQKVPackedFunc(qkv, dropout, scale, causal[3], …)` with qkv of B × N × 3 × H × d.

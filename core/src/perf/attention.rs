@@ -384,8 +384,7 @@ impl Layout {
             Some(packed) => sizes.flops_of(&packed.lengths(input)?, flops),
             None => flops(sizes),
         };
-        let modelled = on_matrices(input.dtype(self.q), flops, bytes);
-        Some(modelled.with(self.params(input, sizes)))
+        Some(on_matrices(input.dtype(self.q), flops, bytes).with(self.params(input, sizes)))
     }
 
     /// Bytes of the bias that is read, and of its gradient if written.

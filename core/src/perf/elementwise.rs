@@ -169,8 +169,7 @@ fn read_once(tensor: &Tensor) -> Option<f64> {
 /// `fill_`, `normal_`: the target is written, nothing is read or computed. For `clamp_`, `mul_` … on a list, see
 /// [`super::optimizer`].
 pub(super) fn fill(input: &OpInput) -> Option<Modelled> {
-    let target = input.tensor(0)?;
-    Some(moved(target.bytes()))
+    Some(moved(input.tensor(0)?.bytes()))
 }
 
 /// `to(x, type, …)`, `_to_copy(x, type, …)`: x is read and written in the other type.
@@ -269,8 +268,7 @@ pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let (dtype_out, dtype_in) = (input.dtype(0), input.dtype(1));
     let bytes = || Some(2.0 * n * dtype::bytes(dtype_in)? + n * dtype::bytes(dtype_out)?);
-    let modelled = on_vectors(dtype_in, flops_each * n, bytes());
-    Some(modelled.with(vec![
+    Some(on_vectors(dtype_in, flops_each * n, bytes()).with(vec![
         ("op_shape", params::opt_sizes(input.shape(0))),
         ("dtype_in_out", params::types_of(input, [1, 0])),
         ("stride_input", params::opt_sizes(input.strides(1))),
@@ -282,8 +280,7 @@ pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
 /// kept.
 pub(super) fn dropout(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let keeps = input.flag_or(2, true)?;
-    let flags = if keeps { x.n() } else { 0.0 };
+    let flags = if input.flag_or(2, true)? { x.n() } else { 0.0 };
     Some(on_vectors(
         x.dtype,
         2.0 * x.n(),

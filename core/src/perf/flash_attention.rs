@@ -157,8 +157,7 @@ pub(super) fn evoformer(input: &OpInput, is_backward: bool) -> Option<Modelled> 
         true => (sizes.backward_flops(false), sizes.backward_elements()),
         false => (sizes.forward_flops(), sizes.forward_elements()),
     };
-    let modelled = matrices(input.dtype(0), flops, elements);
-    Some(modelled.with(EVOFORMER.params(input, &sizes)))
+    Some(matrices(input.dtype(0), flops, elements).with(EVOFORMER.params(input, &sizes)))
 }
 
 /// `na2d_forward(q, k, v, window[3], …)` with q of B × height × width × H × d, in older versions B × H × height × width

@@ -132,8 +132,7 @@ pub(super) fn copy(input: &OpInput) -> Option<Modelled> {
 
 /// `repeat(x, times)`, `tile`: x is read, and written as often as the times say.
 pub(super) fn repeat(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
-    repeated(&x, product(&input.integers(1)?))
+    repeated(&input.tensor(0)?, product(&input.integers(1)?))
 }
 
 /// `repeat_interleave(x, times, …)`, with the same number for each element.
@@ -148,8 +147,7 @@ fn repeated(x: &Tensor, times: f64) -> Option<Modelled> {
 
 /// `nonzero(x)`: the flags are read; how many are set is not recorded.
 pub(super) fn read_only(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
-    Some(moved(x.distinct_bytes()))
+    Some(moved(input.tensor(0)?.distinct_bytes()))
 }
 
 /// `constant_pad_nd(x, pad, value)`: the padded result is written.
@@ -170,15 +168,13 @@ pub(super) fn padded(shape: &[i64], pad: &[i64]) -> Option<Vec<i64>> {
 
 /// `tril(x)`, `triu(x)`: about half is read, all is written.
 pub(super) fn triangle(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
-    Some(moved(x.bytes().map(|bytes| 1.5 * bytes)))
+    Some(moved(input.tensor(0)?.bytes().map(|bytes| 1.5 * bytes)))
 }
 
 fn picked(from: &Tensor, index: &Tensor, n_out: f64) -> Option<f64> {
     let size = from.element_bytes()?;
     // An element that is selected several times is read once.
-    let n_read = n_out.min(from.n_distinct());
-    Some(n_read * size + index.distinct_bytes()? + n_out * size)
+    Some(n_out.min(from.n_distinct()) * size + index.distinct_bytes()? + n_out * size)
 }
 
 fn n_indexed(input: &OpInput, x: &Tensor) -> Option<f64> {
@@ -229,8 +225,7 @@ pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
     ];
     let matching = |name: &&str| WORDS.iter().find(|(word, _)| name.contains(word));
     // `OpaqueType<1u>` and `OpaqueType<16u>` have the same prefix.
-    let wide = kernels.iter().any(|name| name.contains("OpaqueType<16"));
-    match wide {
+    match kernels.iter().any(|name| name.contains("OpaqueType<16")) {
         true => Some(16.0),
         false => kernels.iter().find_map(matching).map(|(_, size)| *size),
     }

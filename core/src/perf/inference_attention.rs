@@ -245,8 +245,7 @@ pub(super) fn paged(input: &OpInput) -> Option<Modelled> {
     let q = (0..5).rfind(|at| input.sizes(*at).is_some_and(|sizes| sizes.len() == 3))?;
     let is_rocm = input.name.starts_with("_rocm_C");
     let q = if is_rocm { q } else { 1 };
-    let heads = heads_alike(input, q, input.number(q + 3)?)?;
-    Some(heads.annotated(&requests(input)?.growing()?))
+    Some(heads_alike(input, q, input.number(q + 3)?)?.annotated(&requests(input)?.growing()?))
 }
 
 /// Heads whose keys and values have the same dimension.
@@ -360,8 +359,7 @@ pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
 pub(super) fn store_cache(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let dtype = input.dtype(0);
-    let modelled = vectors(dtype, 0.0, 4.0 * n);
-    Some(modelled.with(vec![
+    Some(vectors(dtype, 0.0, 4.0 * n).with(vec![
         ("op_shape", params::opt_sizes(input.shape(0))),
         ("nelems", Param::Int(n)),
         ("dtype", params::text(dtype)),

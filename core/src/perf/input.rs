@@ -176,8 +176,7 @@ impl<'a> OpInput<'a> {
             shape: self.shape(position)?,
             dtype,
             strides: self.strides(position).filter(|strides| {
-                let shape = self.shape(position).unwrap_or_default();
-                !are_placeholders(shape, strides)
+                !are_placeholders(self.shape(position).unwrap_or_default(), strides)
             }),
         })
     }

@@ -10,8 +10,7 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
     let (_, rows) = logits.shape.split_last()?;
     let n_rows = super::input::product(rows);
     let bytes = logits.bytes().map(|bytes| bytes + 12.0 * n_rows);
-    let modelled = on_vectors(logits.dtype, 5.0 * logits.n(), bytes);
-    Some(modelled.with(params::shape_and_type(&logits)))
+    Some(on_vectors(logits.dtype, 5.0 * logits.n(), bytes).with(params::shape_and_type(&logits)))
 }
 
 /// `LigerCrossEntropyFunction(logits, target, …)`: the same, and the gradient is written in place of the logits.

@@ -122,8 +122,7 @@ impl Modelled {
 
     /// One of its parameters, by name.
     pub fn param(&self, wanted: &str) -> Option<&Param> {
-        let found = self.params.iter().find(|(name, _)| *name == wanted)?;
-        Some(&found.1)
+        Some(&self.params.iter().find(|(name, _)| *name == wanted)?.1)
     }
 
     /// A size of at least one among them.

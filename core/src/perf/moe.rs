@@ -384,8 +384,7 @@ pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
 pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
     let largest = input.largest(|_| true)?;
     let bytes = input.tensor_bytes();
-    let modelled = on_vectors(largest.dtype, largest.n(), bytes);
-    Some(modelled.with(params::shape_and_type(&largest)))
+    Some(on_vectors(largest.dtype, largest.n(), bytes).with(params::shape_and_type(&largest)))
 }
 
 /// `moe_sum(x, out)` with x of M × k × H: sums the results of the selected experts.

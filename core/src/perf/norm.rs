@@ -242,8 +242,7 @@ fn rms_backward(input: &OpInput, at: usize, channels: f64, mask: Vec<bool>) -> O
         ..rms_view(at, channels)
     };
     let flops = 2.0 * n + dx + dscale;
-    let modelled = vectors(input.dtype(at), flops, 3.0 * n + 2.0 * channels);
-    Some(modelled.with(view.params(input)))
+    Some(vectors(input.dtype(at), flops, 3.0 * n + 2.0 * channels).with(view.params(input)))
 }
 
 fn rms_view(at: usize, channels: f64) -> View {

@@ -97,8 +97,7 @@ pub(super) fn text(value: &str) -> Param {
 
 /// Whole numbers with their names.
 pub(super) fn whole<const N: usize>(values: [(&'static str, f64); N]) -> Params {
-    let named = values.map(|(name, value)| (name, Param::Int(value)));
-    named.into()
+    values.map(|(name, value)| (name, Param::Int(value))).into()
 }
 
 /// Sizes or strides.

@@ -74,8 +74,7 @@ pub(super) fn average_backward(input: &OpInput) -> Option<Modelled> {
 pub(super) fn adaptive(input: &OpInput, index_bytes: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = input.integers(1)?;
-    let outer = x.shape.get(..x.shape.len().checked_sub(size.len())?)?;
-    let n_out = product(outer) * product(&size);
+    let n_out = product(x.shape.get(..x.shape.len().checked_sub(size.len())?)?) * product(&size);
     let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + index_bytes));
     Some(on_vectors(x.dtype, x.n(), bytes()))
 }

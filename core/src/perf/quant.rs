@@ -9,8 +9,7 @@ use super::{Modelled, OpInput, Work, bare, on_vectors};
 pub(super) fn fp8_tensorwise(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let bytes = x.bytes().map(|bytes| bytes + x.n());
-    let modelled = on_vectors(x.dtype, x.n(), bytes);
-    Some(modelled.with(params::of_one(input, 0, Some("fp8"), None)))
+    Some(on_vectors(x.dtype, x.n(), bytes).with(params::of_one(input, 0, Some("fp8"), None)))
 }
 
 /// `quantize_mxfp4_dual(x)` of M × N: four bits per element, and a scale byte for every 32 in a row and every 32 in a
@@ -62,8 +61,7 @@ fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
     let n = product(input.sizes(at)?);
     let dtype = input.dtype(at);
     let bytes = dtype::bytes(dtype).map(|size| n * size + n / 2.0 + n / 32.0);
-    let modelled = on_vectors(dtype, 2.59375 * n, bytes);
-    Some(modelled.with(params::of_one(input, at, Some("fp4"), None)))
+    Some(on_vectors(dtype, 2.59375 * n, bytes).with(params::of_one(input, at, Some("fp4"), None)))
 }
 
 /// `mixed_sample_outer_exponential(out, logits, exponentials, …)`: divides logits by noise and finds the maximum of

@@ -24,8 +24,7 @@ fn rotated(input: &OpInput, n: f64, typed_by: usize) -> Option<Modelled> {
 pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
     let size = |at: usize| input.sizes(at).map(product);
     let (turned, kept) = (size(1)? + size(3)?, size(0)? + size(2)?);
-    let dtype = input.dtype(0);
-    let modelled = vectors(dtype, 3.0 * turned, 2.0 * (turned + kept));
+    let modelled = vectors(input.dtype(0), 3.0 * turned, 2.0 * (turned + kept));
     Some(modelled.with(vec![("num_elements", Param::Int(turned))]))
 }
 

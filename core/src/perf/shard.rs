@@ -22,8 +22,7 @@ pub(super) fn chunk_cat(input: &OpInput) -> Option<Modelled> {
 
 /// `split_with_sizes_copy(x, sizes, dim, out)`: all of it is read and written once.
 pub(super) fn split_copy(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
-    Some(moved(x.bytes().map(|bytes| 2.0 * bytes)))
+    Some(moved(input.tensor(0)?.bytes().map(|bytes| 2.0 * bytes)))
 }
 
 /// Bytes of an element that `chunk_cat_cuda_kernel<result, read>` reads.

@@ -93,8 +93,7 @@ impl Binding {
     /// The GEMM sizes of a model that does not report them as parameters.
     pub fn gemm_sizes(&self, profile: &Profile) -> Option<GemmSizes> {
         let is_whole = self.pass == Pass::Forward && self.shares == 1;
-        let sizes = self.model.gemm_sizes.filter(|_| is_whole)?;
-        sizes(&OpInput::of_call(&profile.trace, self.call)?)
+        self.model.gemm_sizes.filter(|_| is_whole)?(&OpInput::of_call(&profile.trace, self.call)?)
     }
 
     /// Attention of serving engines: the request lengths are in an annotation.

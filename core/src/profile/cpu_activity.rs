@@ -84,8 +84,7 @@ impl CpuActivities {
 /// Overhead that the profiler reports for itself and for the driver, with its kind.
 pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, EventId)> {
     let events = &trace.events;
-    let overhead = events.in_category(Category::Overhead);
-    overhead.filter_map(|event| {
+    events.in_category(Category::Overhead).filter_map(|event| {
         let activity = CpuActivity::of_span(Category::Overhead, trace.name(event))?;
         Some((activity, event))
     })

@@ -112,8 +112,7 @@ pub(crate) fn odd_pitches(
     // For an operand of rows × columns: the contiguous dimension, and the pitch.
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
         let modelled = operation.known();
-        let strides = modelled.and_then(|modelled| last_two(modelled.param(stride)?.sizes()?));
-        match strides {
+        match modelled.and_then(|modelled| last_two(modelled.param(stride)?.sizes()?)) {
             // A single row has no pitch.
             _ if rows.1 == 1 && columns.1 == 1 => None,
             Some((1, distance)) if distance != 1 => Some((rows, distance)),

@@ -231,8 +231,7 @@ fn may_run(trace: &Trace, work: &[EventId]) -> Vec<Interval> {
 
 /// The `stream` argument: the profiler's number for the stream.
 fn stream(trace: &Trace, event: EventId) -> Option<i64> {
-    let args = trace.strings.get(trace.events.extra_args(event)?);
-    let value = extra_args::value(args, "stream")?;
+    let value = extra_args::value(trace.strings.get(trace.events.extra_args(event)?), "stream")?;
     let end = value
         .find(|c: char| !c.is_ascii_digit() && c != '-')
         .unwrap_or(value.len());

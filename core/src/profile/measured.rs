@@ -253,8 +253,7 @@ fn helper_kind(profile: &Profile, operation: &Operation, work: &GpuWork) -> Opti
     let name = profile.trace.strings.get(work.name);
     let is_norm =
         || operation.family == Family::Gemm && family_of_kernel(name) == Family::Normalization;
-    let of_name = HelperKind::of(work.category, name);
-    of_name.or_else(|| is_norm().then_some(HelperKind::Norm))
+    HelperKind::of(work.category, name).or_else(|| is_norm().then_some(HelperKind::Norm))
 }
 
 /// Helpers by kind, the longest first.

@@ -22,8 +22,7 @@ impl Memo {
     /// The value of a type, computed on first use. Other threads wait for it.
     pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         // Computed without holding the lock: one value may depend on another.
-        let cell = self.cell();
-        Arc::clone(cell.get_or_init(|| Arc::new(make())))
+        Arc::clone(self.cell().get_or_init(|| Arc::new(make())))
     }
 
     fn cell<T: Any + Send + Sync>(&self) -> Arc<Cell<T>> {

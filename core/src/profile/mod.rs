@@ -343,8 +343,7 @@ impl Profile {
 
     /// Why the given model configuration could not be used, in a sentence; `None` if it is used or none was given.
     pub fn config_mismatch(&self) -> Option<&str> {
-        let why = self.model_of_replays()?.as_ref().err()?;
-        Some(why)
+        Some(self.model_of_replays()?.as_ref().err()?)
     }
 
     /// How much an eager trace explains of the graph replays, in a sentence; `None` without such a trace.

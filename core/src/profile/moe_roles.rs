@@ -81,10 +81,8 @@ impl MoeRoles {
         if !kernels().any(|(_, work)| work.family == Family::Moe) {
             return MoeRoles::default();
         }
-        let on_stream = kernels().map(|(id, work)| {
-            let stream = events.track(work.event);
-            (stream, work.span.start_ns, id)
-        });
+        let on_stream =
+            kernels().map(|(id, work)| (events.track(work.event), work.span.start_ns, id));
         let mut on_stream: Vec<_> = on_stream.collect();
         on_stream.arrange();
         let mut known: Map<StringId, KernelTraits> = Map::default();

@@ -92,8 +92,7 @@ impl ZeroGrad {
     pub(crate) fn times_of(&self, profile: &Profile, operation: &Operation) -> [i64; 2] {
         [&self.gradients, &self.buffers].map(|places| {
             let is_inside = |event| places.iter().any(|place| place.holds(profile, event));
-            let calls = operation.calls.iter();
-            let inside = calls.filter(|call| is_inside(call.event));
+            let inside = operation.calls.iter().filter(|call| is_inside(call.event));
             sum(inside.map(|call| call.kernel_ns))
         })
     }

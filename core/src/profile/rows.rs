@@ -295,8 +295,7 @@ impl Walk<'_> {
 
     /// The model that decides rows.
     fn reference_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
-        let binding = self.own_binding(node)?;
-        Some(binding.model).filter(|model| model.is_reference)
+        Some(self.own_binding(node)?.model).filter(|model| model.is_reference)
     }
 
     fn any_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {

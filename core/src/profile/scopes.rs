@@ -138,8 +138,7 @@ impl<'a> Scopes<'a> {
         if trace.events.category(event) != Category::PythonFunction {
             return None;
         }
-        let name = trace.name(event);
-        name.strip_prefix(MODULE).map(without_number)
+        trace.name(event).strip_prefix(MODULE).map(without_number)
     }
 }
 

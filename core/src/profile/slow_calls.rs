@@ -76,8 +76,7 @@ impl SlowCalls {
 pub(crate) fn by_start<'a>(profile: &Profile, operation: &'a Operation) -> Vec<(i64, &'a PerfRow)> {
     let calls = operation.calls.iter().filter_map(|call| {
         let work = profile.gpu.each(&call.work);
-        let start_ns = work.map(|work| work.span.start_ns).min()?;
-        Some((start_ns, call))
+        Some((work.map(|work| work.span.start_ns).min()?, call))
     });
     let mut calls: Vec<(i64, &PerfRow)> = calls.collect();
     calls.arrange_by_key(|(start_ns, call)| (*start_ns, call.uid));

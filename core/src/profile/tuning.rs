@@ -184,8 +184,7 @@ fn trials(profile: &Profile, node: NodeId, times_ns: &[i64]) -> Option<Vec<GpuId
         later.min()
     });
     let ends: Set<i64> = ends.collect();
-    let kernels = profile.gpu.each(&trials);
-    let kernels: Set<StringId> = kernels.map(|work| work.name).collect();
+    let kernels: Set<StringId> = profile.gpu.each(&trials).map(|work| work.name).collect();
     (ends.len() >= LEAST_TRIALS && kernels.len() > 1).then_some(trials)
 }
 

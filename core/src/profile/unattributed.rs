@@ -109,8 +109,7 @@ impl Unattributed {
 
     /// The reasons with their times, for display: "GPU graph whose launch was not recorded (13.7 ms)" in lower case.
     pub fn reasons(&self, profile: &Profile) -> String {
-        let reasons = self.by_reason(profile).into_iter();
-        let reasons = reasons.map(|(reason, tally)| {
+        let reasons = self.by_reason(profile).into_iter().map(|(reason, tally)| {
             let label = reason.label().to_lowercase().replace("gpu", "GPU");
             format!("{label} ({})", format::time_ns(tally.ns))
         });
@@ -119,23 +118,21 @@ impl Unattributed {
 
     /// By name and reason, longest first.
     pub fn by_name(&self, profile: &Profile) -> Vec<UnattributedName> {
-        let mut index: Map<(StringId, Reason), usize> = Map::default();
-        let mut names: Vec<UnattributedName> = Vec::new();
+        let mut names: Map<(StringId, Reason), UnattributedName> = Map::default();
         for (id, reason) in &self.work {
             let Some(work) = profile.gpu.get(*id) else {
                 continue;
             };
-            let at = *index.entry((work.name, *reason)).or_insert(names.len());
-            if at == names.len() {
-                names.push(UnattributedName {
-                    name: work.name,
-                    reason: *reason,
-                    all: Tally::default(),
-                    first: work.event,
-                });
-            }
-            names[at].all.add(work.span.length());
+            let of_name = names.entry((work.name, *reason));
+            let of_name = of_name.or_insert_with(|| UnattributedName {
+                name: work.name,
+                reason: *reason,
+                all: Tally::default(),
+                first: work.event,
+            });
+            of_name.all.add(work.span.length());
         }
+        let mut names: Vec<UnattributedName> = names.into_values().collect();
         names.arrange_by_largest(|one| one.all.ns);
         names
     }

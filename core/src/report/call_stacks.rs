@@ -68,8 +68,7 @@ pub(super) fn cells(profile: &Profile, operation: &Operation) -> [Cell; 2] {
         let stack = python::list([kernel]);
         return [Cell::Text(NOT_FOUND.to_owned()), Cell::Text(stack)];
     }
-    let launched = operation.calls.iter().map(|call| &call.work[..]);
-    let launched: Vec<&[GpuId]> = launched.collect();
+    let launched: Vec<&[GpuId]> = operation.calls.iter().map(|call| &call.work[..]).collect();
     let nothing = match is_inference {
         true => Cell::Text(NOT_FOUND.to_owned()),
         false => Cell::Empty,
@@ -108,8 +107,7 @@ fn between(profile: &Profile, node: NodeId, work: GpuId) -> Vec<NodeId> {
         event.is_some_and(|event| profile.trace.captured.is_part(event))
     };
     let above = tree.ancestors(launch).filter(|above| !is_part(*above));
-    let inside = above.take_while(|above| *above != node);
-    let mut inside: Vec<NodeId> = inside.collect();
+    let mut inside: Vec<NodeId> = above.take_while(|above| *above != node).collect();
     inside.reverse();
     inside
 }
@@ -145,8 +143,7 @@ fn is_wrapper(name: &str, frame: Frame) -> bool {
 
 /// A list in Python syntax: the frames common to all kernels, then one list for each distinct rest.
 fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
-    let tree = profile.full_tree();
-    let mut around: Vec<NodeId> = tree.ancestors(node).collect();
+    let mut around: Vec<NodeId> = profile.full_tree().ancestors(node).collect();
     around.reverse();
     around.push(node);
     let said = |nodes: &[NodeId]| -> Vec<String> {
@@ -189,10 +186,9 @@ fn fold(ways: Vec<Vec<String>>, prefix: Vec<String>) -> String {
         .take_while(|&at| rest.iter().all(|way| way.get(at) == first.get(at)))
         .count();
     let common = first.iter().take(n_common).map(|name| python::string(name));
-    let tails = ways.iter().map(|way| {
-        let tail = way.iter().skip(n_common);
-        python::list(tail.map(String::as_str))
-    });
+    let tails = ways
+        .iter()
+        .map(|way| python::list(way.iter().skip(n_common).map(String::as_str)));
     let items: Vec<String> = common.chain(tails).collect();
     format!("[{}]", items.join(", "))
 }

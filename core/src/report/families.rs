@@ -5,9 +5,6 @@
 //! may count in two rows, that of its operator and that of the operator around it; `unified_perf_summary` counts each
 //! piece of GPU time once.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::call_key::args_cells_as;
 use super::family_columns::{self as columns, param};
 use super::sheet::{Cell, Column};
@@ -15,6 +12,7 @@ use super::unified_perf::{basis_cell, spread, work_cells};
 use super::{SheetInput, kernel_details, python};
 use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::hardware::roofline::roofline;
@@ -37,8 +35,7 @@ pub(super) struct ModelledCalls {
 impl ModelledCalls {
     pub(super) fn new(profile: &Profile) -> ModelledCalls {
         let (trace, tree) = (&profile.trace, &profile.tree);
-        let mut models: HashMap<StringId, Option<&'static PerfModel>, FxBuildHasher> =
-            HashMap::default();
+        let mut models: Map<StringId, Option<&'static PerfModel>> = Map::default();
         let mut calls = Vec::new();
         for node in tree.ids() {
             let Some(event) = tree.event(node) else {
@@ -140,12 +137,11 @@ fn sort(groups: &mut [Group]) {
 fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass) -> Vec<Group> {
     type Known = (StringId, Option<OpArgsId>, Vec<StringId>, Pass);
     let trace = &profile.trace;
-    let mut known: HashMap<Known, Option<usize>, FxBuildHasher> = HashMap::default();
-    let mut rows: HashMap<(StringId, String), usize, FxBuildHasher> = HashMap::default();
+    let mut known: Map<Known, Option<usize>> = Map::default();
+    let mut rows: Map<(StringId, String), usize> = Map::default();
     let mut distinct: Vec<Modelled> = Vec::new();
-    let mut index: HashMap<(usize, bool, Option<usize>), usize, FxBuildHasher> = HashMap::default();
     let captured = !trace.captured.is_empty();
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Map<(usize, bool, Option<usize>), Group> = Map::default();
     for &(node, call, model) in &all.calls {
         if model.sheet != family {
             continue;
@@ -165,8 +161,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
         );
         let name = key.0;
         let modelled = *known.entry(key).or_insert_with(|| {
-            let binding = Binding::new(model, call, formula);
-            let modelled = binding.work(profile, &work)?;
+            let modelled = Binding::new(model, call, formula).work(profile, &work)?;
             if modelled.params.is_empty() {
                 return None;
             }
@@ -182,27 +177,23 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
         let recompute = profile.recompute.as_ref();
         let is_recompute = recompute.is_some_and(|recompute| recompute.has_node(node));
         let n_kernels = captured.then_some(work.len());
-        let row = *index
-            .entry((modelled, is_recompute, n_kernels))
-            .or_insert(groups.len());
-        if row == groups.len() {
-            groups.push(Group {
-                name,
-                modelled: distinct[modelled].clone(),
-                formula,
-                is_recompute,
-                n_kernels,
-                event: call,
-                kernel_ns: Vec::new(),
-                times_us: Vec::new(),
-                work: Vec::new(),
-            });
-        }
-        groups[row].kernel_ns.push(profile.gpu.busy_ns(&work));
-        groups[row].times_us.push(busy_us(profile, &work));
-        groups[row].work.push(work);
+        let group = groups.entry((modelled, is_recompute, n_kernels));
+        let group = group.or_insert_with(|| Group {
+            name,
+            modelled: distinct[modelled].clone(),
+            formula,
+            is_recompute,
+            n_kernels,
+            event: call,
+            kernel_ns: Vec::new(),
+            times_us: Vec::new(),
+            work: Vec::new(),
+        });
+        group.kernel_ns.push(profile.gpu.busy_ns(&work));
+        group.times_us.push(busy_us(profile, &work));
+        group.work.push(work);
     }
-    groups
+    groups.into_values().collect()
 }
 
 /// What a call runs in a pass, by start; `None` if it is unknown.

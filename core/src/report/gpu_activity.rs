@@ -81,8 +81,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 pub(super) fn kernel_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let unattributed = Unattributed::of(profile);
-    let names = unattributed.by_name(profile).into_iter();
-    let rows = names.map(|one| {
+    let rows = unattributed.by_name(profile).into_iter().map(|one| {
         let name = profile.trace.strings.get(one.name);
         vec![
             Cell::Text(name.to_owned()),

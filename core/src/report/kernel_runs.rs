@@ -102,8 +102,7 @@ pub fn kernel_runs(profile: &Profile, report: &Report, row: usize) -> Option<Ker
     let Subject::Kernel(key) = Subject::of_row(profile, report, SHEET, row)? else {
         return None;
     };
-    let all = profile.once(|| AllRuns::new(profile));
-    all.0.get(&key).copied()
+    profile.once(|| AllRuns::new(profile)).0.get(&key).copied()
 }
 
 #[cfg(test)]

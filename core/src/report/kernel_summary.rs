@@ -1,12 +1,10 @@
 //! Sheet `kernel_summary`: kernels by operator, name and stream, linked or not.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, labels, percent, us};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::op_category;
 use crate::profile::Profile;
@@ -172,7 +170,7 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
 /// labels from the op table.
 fn parent(
     profile: &Profile,
-    labels: &HashMap<NodeId, &'static str, FxBuildHasher>,
+    labels: &Map<NodeId, &'static str>,
     work: &GpuWork,
 ) -> (Option<StringId>, Option<&'static str>) {
     let text = |name| profile.trace.strings.get(name);

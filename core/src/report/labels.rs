@@ -6,10 +6,8 @@ use std::cell::RefCell;
 use std::iter;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::sheet::{Cell, Column, Unit, column};
+use crate::base::map::Map;
 use crate::names::{
     Certainty, Family, Library, family_of_kernel, family_of_op, library_of, library_of_kernel,
 };
@@ -54,7 +52,7 @@ type Key = (Option<(StringId, &'static str)>, StringId, bool);
 pub(crate) struct Labels<'a> {
     profile: &'a Profile,
     moe_roles: Arc<MoeRoles>,
-    known: RefCell<HashMap<Key, Label, FxBuildHasher>>,
+    known: RefCell<Map<Key, Label>>,
 }
 
 impl<'a> Labels<'a> {

@@ -182,8 +182,7 @@ fn numbers(slots: &[Slot], roles: &[String]) -> Vec<Option<usize>> {
             let entry = seen.entry(((slot.graph, slot.part, *layer), role.as_str()));
             *entry.or_default() += 1;
         }
-        let most = last.get(&(slot.graph, slot.part, role.as_str())).copied();
-        (most > Some(1)).then_some(number)
+        (last.get(&(slot.graph, slot.part, role.as_str())).copied() > Some(1)).then_some(number)
     });
     numbers.collect()
 }

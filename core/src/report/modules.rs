@@ -3,13 +3,11 @@
 //! A module's own time is what was launched in it and in no module inside it, so own times add up to all linked GPU
 //! activity. The backward pass runs outside modules.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Shares, SheetInput, ms};
 use crate::base::format::without_number;
 use crate::base::interval::sum;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::names::MODULE;
 use crate::profile::Profile;
@@ -109,28 +107,20 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 /// Module classes, in order of their first name in the trace.
 struct Classes<'a> {
     names: Vec<&'a str>,
-    by_frame: HashMap<StringId, usize, FxBuildHasher>,
+    by_frame: Map<StringId, usize>,
 }
 
 impl<'a> Classes<'a> {
     fn new(profile: &'a Profile) -> Classes<'a> {
-        let mut index: HashMap<&str, usize, FxBuildHasher> = HashMap::default();
-        let mut classes = Classes {
-            names: Vec::new(),
-            by_frame: HashMap::default(),
-        };
-        for (id, name) in profile.trace.strings.iter() {
-            let Some(module) = name.strip_prefix(MODULE) else {
-                continue;
-            };
-            let class = without_number(module);
-            let row = *index.entry(class).or_insert(classes.names.len());
-            if row == classes.names.len() {
-                classes.names.push(class);
-            }
-            classes.by_frame.insert(id, row);
+        let mut names: Set<&str> = Set::default();
+        let frames = profile.trace.strings.iter().filter_map(|(id, name)| {
+            let class = without_number(name.strip_prefix(MODULE)?);
+            Some((id, names.number(class)))
+        });
+        Classes {
+            by_frame: frames.collect(),
+            names: names.into_iter().collect(),
         }
-        classes
     }
 }
 

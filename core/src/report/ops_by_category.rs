@@ -35,8 +35,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     });
     groups.arrange_by_largest(|(_, (_, direct_ns, _))| *direct_ns);
     let mut shares = Shares::of(profile.ops.direct_ns());
-    let rows = groups.into_iter();
-    let rows = rows.map(
+    let rows = groups.into_iter().map(
         |((category, is_recompute, parent), (n_calls, direct_ns, first))| {
             let mut row = vec![Cell::Text(category.to_owned())];
             row.extend(recompute.then_some(Cell::Flag(is_recompute)));

@@ -3,12 +3,10 @@
 //! A call that launches is not an operation, and a GPU graph does everything at once: the kernels they run are more
 //! informative. Copies and communication are not computation, no matter what launches them.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::Report;
 use crate::base::format;
 use crate::base::interval::percent_of;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_launch};
@@ -30,16 +28,21 @@ pub(crate) struct Bottleneck {
     pub(crate) ns: i64,
 }
 
+impl Bottleneck {
+    fn add(&mut self, ns: i64) {
+        self.n += 1;
+        self.ns = self.ns.saturating_add(ns);
+    }
+}
+
 /// All of them, longest first. For a call, the time counts in which any of its kernels runs: concurrent kernels on
 /// several streams are counted once, as everywhere.
 pub(crate) fn longest(profile: &Profile) -> Vec<Bottleneck> {
     let trace = &profile.trace;
     let mut graphs = ByName::new(is_graph_launch);
-    let mut index: HashMap<(StringId, bool, bool), usize, FxBuildHasher> = HashMap::default();
-    let mut rows: Vec<Bottleneck> = Vec::new();
+    let mut rows: Map<(StringId, bool, bool), Bottleneck> = Map::default();
     // The row and the kernels of each call.
-    let mut calls: Vec<(usize, Vec<GpuId>)> = Vec::new();
-    let mut call_of: HashMap<OpId, usize, FxBuildHasher> = HashMap::default();
+    let mut calls: Map<OpId, ((StringId, bool, bool), Vec<GpuId>)> = Map::default();
     for (id, work) in profile.gpu.iter() {
         if work.class != GpuClass::Computation {
             continue;
@@ -51,31 +54,27 @@ pub(crate) fn longest(profile: &Profile) -> Vec<Bottleneck> {
         let (name, is_recompute) =
             op.map_or((work.name, false), |(_, op)| (op.name, op.is_recompute));
         let key = (name, op.is_none(), is_recompute);
-        let at = *index.entry(key).or_insert(rows.len());
-        if at == rows.len() {
-            rows.push(Bottleneck {
-                name,
-                is_kernel: op.is_none(),
-                is_recompute,
-                n: 0,
-                ns: 0,
-            });
-        }
-        let Some((op, _)) = op else {
-            rows[at].n += 1;
-            rows[at].ns = rows[at].ns.saturating_add(work.span.length());
-            continue;
-        };
-        let call = *call_of.entry(op).or_insert(calls.len());
-        match calls.get_mut(call) {
-            Some((_, work)) => work.push(id),
-            None => calls.push((at, vec![id])),
+        let row = rows.entry(key).or_insert(Bottleneck {
+            name,
+            is_kernel: op.is_none(),
+            is_recompute,
+            n: 0,
+            ns: 0,
+        });
+        match op {
+            Some((op, _)) => {
+                let (_, work) = calls.entry(op).or_insert((key, Vec::new()));
+                work.push(id);
+            }
+            None => row.add(work.span.length()),
         }
     }
-    for (at, work) in calls {
-        rows[at].n += 1;
-        rows[at].ns = rows[at].ns.saturating_add(profile.gpu.busy_ns(&work));
+    for (key, work) in calls.into_values() {
+        if let Some(row) = rows.get_mut(&key) {
+            row.add(profile.gpu.busy_ns(&work));
+        }
     }
+    let mut rows: Vec<Bottleneck> = rows.into_values().collect();
     // Stable sort: ties keep order of appearance.
     rows.arrange_by_largest(|row| row.ns);
     rows

@@ -93,8 +93,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     };
     let all = profile.operations().iter();
     let linked = all.filter(|operation| profile.has_cpu_ops() && operation.is_linked);
-    let all_ns = sum(linked.map(|operation| operation.kernel_ns));
-    let mut shares = Shares::of(all_ns);
+    let mut shares = Shares::of(sum(linked.map(|operation| operation.kernel_ns)));
     let mut cells = Vec::new();
     for (operation, evaluation) in counted() {
         let operation = &*with_parts(profile, operation);

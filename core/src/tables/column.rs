@@ -155,8 +155,7 @@ impl Column {
     /// Keeps the rows at these positions, in this order; each may occur at most once.
     pub fn pick(&mut self, order: &[usize]) {
         each!(self, values => {
-            let picked = order.iter().map(|at| values.get_mut(*at).and_then(Option::take));
-            *values = picked.collect();
+            *values = order.iter().map(|at| values.get_mut(*at).and_then(Option::take)).collect();
         });
     }
 

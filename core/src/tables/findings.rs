@@ -6,8 +6,7 @@ use crate::profile::Profile;
 use crate::report::{Report, has_row};
 
 pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
-    let ranked = report.analyses.findings.ranked.iter();
-    let rows = ranked.map(|one| {
+    let rows = report.analyses.findings.ranked.iter().map(|one| {
         let finding = &one.finding;
         let operations = finding.operations.iter();
         let operations = operations.filter_map(|at| profile.operations().get(*at));

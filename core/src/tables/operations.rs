@@ -114,10 +114,9 @@ fn row(mut threads: Vec<One>) -> Option<(i64, Vec<Value>)> {
 }
 
 fn efficiency(threads: &[One]) -> Option<f64> {
-    let achieved = threads.iter().filter_map(|one| {
-        let achieved = one.evaluation?.achieved?;
-        Some((achieved.percent_of_roofline, one.us))
-    });
+    let achieved = threads
+        .iter()
+        .filter_map(|one| Some((one.evaluation?.achieved?.percent_of_roofline, one.us)));
     let achieved: Vec<(f64, f64)> = achieved.collect();
     match achieved.as_slice() {
         [(percent, _)] => Some(*percent),

@@ -3,10 +3,8 @@
 //! Serving engines write the lengths of a step's requests into the name of an annotation around the step, because no
 //! argument of any call contains them.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::base::interval::Interval;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
@@ -24,7 +22,7 @@ pub(crate) fn step_number(name: &str) -> Option<&str> {
 #[derive(Debug, Default)]
 pub struct Annotations {
     /// Those of each CPU thread.
-    of_track: HashMap<TrackId, ByStart, FxBuildHasher>,
+    of_track: Map<TrackId, ByStart>,
     /// Those of all CPU threads.
     on_host: ByStart,
     /// Those of the GPU.

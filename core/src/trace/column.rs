@@ -63,8 +63,7 @@ impl<T: Copy> Column<T> {
                 segment.push(value);
             }
             last => {
-                let capacity = last.map_or(0, |_| SEGMENT_ROWS);
-                let mut segment = Vec::with_capacity(capacity);
+                let mut segment = Vec::with_capacity(last.map_or(0, |_| SEGMENT_ROWS));
                 segment.push(value);
                 self.segments.push(segment);
             }

@@ -6,8 +6,7 @@ use crate::trace::{EventId, Trace};
 /// An argument of an event as text, strings without their quotes; `None` where the event has no
 /// such argument.
 pub(crate) fn arg<'a>(trace: &'a Trace, event: EventId, key: &str) -> Option<&'a str> {
-    let args = trace.strings.get(trace.events.extra_args(event)?);
-    value(args, key)
+    value(trace.strings.get(trace.events.extra_args(event)?), key)
 }
 
 /// A numeric argument, never negative.

@@ -119,8 +119,7 @@ rows! {
     Detail: u128,
         |detail| {
             let Detail { external_id, correlation, op_args, extra_args } = detail;
-            let fields = [external_id, correlation, op_args, extra_args];
-            fields.into_iter().fold(0, |bits, field| bits << 32 | u128::from(field))
+            [external_id, correlation, op_args, extra_args].into_iter().fold(0, |bits, field| bits << 32 | u128::from(field))
         },
         |bits| Detail {
             external_id: (bits >> 96) as u32,
@@ -215,8 +214,9 @@ impl EventTable {
     }
 
     fn in_set(&self, wanted: CategorySet) -> impl Iterator<Item = EventId> + '_ {
-        let places = self.categories.places(wanted);
-        places.map(|row| EventId(row as u32))
+        self.categories
+            .places(wanted)
+            .map(|row| EventId(row as u32))
     }
 
     /// The rows of some categories with some names, given by the row of each name.

@@ -16,8 +16,7 @@ pub(crate) fn of_processes(trace: &Trace) -> Option<(usize, i64)> {
 
 /// How long the profiler ran; for several, from the first start to the last end. `None` if unknown.
 pub(crate) fn of_profiler(trace: &Trace) -> Option<i64> {
-    let noted = noted(trace, PROFILER, ["profile_start_time", "profile_stop_time"]);
-    noted.map(|(_, ns)| ns)
+    noted(trace, PROFILER, ["profile_start_time", "profile_stop_time"]).map(|(_, ns)| ns)
 }
 
 /// How many spans were written under a key, and the time from the first start to the last end.

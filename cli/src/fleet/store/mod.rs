@@ -156,8 +156,7 @@ pub(super) fn add(
     // The first table, which is written last, is `runs`: without it, other rows do not count.
     for kind in TABLES.iter().rev() {
         let folder = store.join(kind.name);
-        let days = rows(kind)?.into_iter();
-        for (day, rows) in days.filter(|(_, rows)| !rows.is_empty()) {
+        for (day, rows) in rows(kind)?.into_iter().filter(|(_, rows)| !rows.is_empty()) {
             let path = folder.join(folder_of(day)).join(format!("{name}.{ENDING}"));
             write(&path, &rows, options, &batch)?;
             finish(&path)?;

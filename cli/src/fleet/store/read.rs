@@ -104,8 +104,7 @@ pub(super) fn newest(runs: &Table) -> Vec<bool> {
         (numbers(version.unwrap_or_default()), time, Reverse(at))
     };
     for (at, (id, _)) in keys.iter().enumerate() {
-        let status = statuses.get(at).and_then(Option::as_deref);
-        if status == Some(Status::Duplicate.label()) {
+        if statuses.get(at).and_then(Option::as_deref) == Some(Status::Duplicate.label()) {
             continue;
         }
         let known = best.entry(id).or_insert(at);

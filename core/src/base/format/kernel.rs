@@ -25,8 +25,7 @@ pub fn kernel_name(name: &str) -> String {
         .fold(short.to_owned(), |name, (part, instead)| {
             name.replace(part, instead)
         });
-    let short = without_lambdas(&unwrapped(short));
-    without_operands(short).replace("> >", ">>")
+    without_operands(without_lambdas(&unwrapped(short))).replace("> >", ">>")
 }
 
 /// Parts of kernel names that carry no information, and types that have a shorter name.

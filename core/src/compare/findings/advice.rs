@@ -17,6 +17,7 @@ use crate::profile::copies::may_be_pageable;
 
 pub(crate) struct Advice {
     /// When it applies, as a clause for the docs.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests make the docs"))]
     pub(crate) when: &'static str,
     applies: fn(&Comparison, &MatchedOp) -> bool,
     /// What to change in the model or in how it is run: a template.

@@ -105,8 +105,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         ("time", format::time_ns(times.target)),
         ("on", on),
     ];
-    let others = all().filter(|one| one.kind != longest.kind);
-    let others = words::few(others.map(|one| {
+    let others = words::few(all().filter(|one| one.kind != longest.kind).map(|one| {
         format!(
             "{} ({}, {})",
             name(one),

@@ -22,15 +22,18 @@ use std::cmp::Reverse;
 use super::comparison::Comparison;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::findings::RuleDoc;
 use rule::GapTable;
 
+#[cfg(test)]
+pub(crate) use self::rule::GapRule;
 pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
-pub(crate) use advice::{Advice, CAUSES, USUAL, usual_advice};
+pub(crate) use advice::usual_advice;
+#[cfg(test)]
+pub(crate) use advice::{Advice, CAUSES, USUAL};
 pub(crate) use slower_machine::KEY as SLOWER_MACHINE;
 pub(crate) use unmatched::NO_PARTNER_TITLE;
 
-const TABLES: [GapTable; 9] = [
+pub(crate) const TABLES: [GapTable; 9] = [
     operations::TABLE,
     helpers::TABLE,
     slower_machine::TABLE,
@@ -41,16 +44,6 @@ const TABLES: [GapTable; 9] = [
     unmatched::TABLE,
     system::TABLE,
 ];
-
-pub(crate) fn docs() -> impl Iterator<Item = (&'static str, Vec<RuleDoc>)> {
-    let tables = TABLES.into_iter();
-    tables.map(|table| {
-        (
-            table.title,
-            table.rules.iter().map(|rule| rule.doc()).collect(),
-        )
-    })
-}
 
 impl Gaps {
     /// Finds and ranks them: by saving, then by priority, then by time, then by name; those with unknown savings come

@@ -209,8 +209,7 @@ fn overlap_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
     let timelines = comparison.timelines().both()?;
     let all = timelines.map(|whole| whole.comm_ns);
     let scaled_ns = comparison.amount.scaled(all.reference);
-    let longer_ns = all.target.saturating_sub(scaled_ns);
-    if longer_ns.saturating_mul(2) >= grown_ns {
+    if all.target.saturating_sub(scaled_ns).saturating_mul(2) >= grown_ns {
         let all = all.map(format::time_ns);
         return Some(vec![
             ("longer_communication", String::new()),

@@ -139,14 +139,12 @@ fn kind(op: &UnmatchedOp) -> Kind {
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let longer_ns = |kinds: &[Kind]| {
         let times = Pair::of(|which| {
-            let ops = lone(comparison, which, kinds);
-            sum(ops.map(|(_, op)| op.side.exclusive_ns))
+            sum(lone(comparison, which, kinds).map(|(_, op)| op.side.exclusive_ns))
         });
         let scaled_ns = comparison.scaled_work(times.reference);
         times.target.saturating_sub(scaled_ns)
     };
-    let all = [&AUXILIARY[..], &[Kind::Other]].concat();
-    let mut left_ns = longer_ns(&all);
+    let mut left_ns = longer_ns(&[&AUXILIARY[..], &[Kind::Other]].concat());
     let mut rest = vec![Kind::Other];
     let mut found = Vec::from_iter(candidate(comparison, &[Kind::Recompute], i64::MAX));
     for kind in AUXILIARY {
@@ -175,10 +173,8 @@ fn lone<'c>(
 }
 
 fn candidate(comparison: &Comparison, kinds: &[Kind], most_ns: i64) -> Option<Candidate> {
-    let lone = Pair::of(|which| {
-        let ops = lone(comparison, which, kinds);
-        ops.collect::<Vec<(usize, &UnmatchedOp)>>()
-    });
+    let lone =
+        Pair::of(|which| lone(comparison, which, kinds).collect::<Vec<(usize, &UnmatchedOp)>>());
     let times = lone
         .as_ref()
         .map(|ops| sum(ops.iter().map(|(_, op)| op.side.exclusive_ns)));
@@ -273,10 +269,8 @@ fn has_fused_optimizer(comparison: &Comparison, candidate: &Candidate) -> bool {
 /// Whether both launch kernels in unmatched operations, and the target launches more.
 fn launches_more(comparison: &Comparison) -> bool {
     let kinds = [&AUXILIARY[..], &[Kind::Other]].concat();
-    let launches = Pair::of(|which| {
-        let ops = lone(comparison, which, &kinds);
-        sum(ops.map(|(_, op)| op.side.n_runs as i64))
-    });
+    let launches =
+        Pair::of(|which| sum(lone(comparison, which, &kinds).map(|(_, op)| op.side.n_runs as i64)));
     launches.reference > 0 && launches.target > comparison.amount.scaled(launches.reference)
 }
 

@@ -182,8 +182,7 @@ impl MatchedOp {
 
     /// The percentage of its roofline that a trace reaches.
     pub fn roofline_percent(&self, which: Which) -> Option<f64> {
-        let roofline = (*self.judgement.rooflines.get(which))?;
-        Some(roofline.percent(self.sides.get(which).ns_per_call()))
+        Some((*self.judgement.rooflines.get(which))?.percent(self.sides.get(which).ns_per_call()))
     }
 
     /// The minimum time of its calls on the target, by the roofline of the target's own report.

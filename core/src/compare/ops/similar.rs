@@ -79,8 +79,7 @@ impl Rows<'_> {
         let operations = operations.filter_map(|at| Some((at, all.get(at)?)));
         let counting = operations.filter(|(_, operation)| counts(operation));
         let flops = counting.map(|(at, operation)| {
-            let work = side.report.evaluations.get(at)?.work?;
-            Some(work.flops * operation.n_calls() as f64)
+            Some(side.report.evaluations.get(at)?.work?.flops * operation.n_calls() as f64)
         });
         flops.sum::<Option<f64>>().unwrap_or(0.0)
     }

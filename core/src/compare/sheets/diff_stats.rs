@@ -65,6 +65,7 @@ pub(super) fn title(name: &str) -> Option<&'static str> {
 }
 
 /// Both sheets and their columns.
+#[cfg(test)]
 pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
     [
         (STATS.0, STATS.1, COLUMNS.to_vec()),
@@ -73,8 +74,7 @@ pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
 }
 
 fn summary_columns() -> Vec<Column> {
-    let keys = COLUMNS.into_iter().filter(is_key);
-    keys.chain(SUMS).collect()
+    COLUMNS.into_iter().filter(is_key).chain(SUMS).collect()
 }
 
 /// Both sheets; without rows if the trees are equal.
@@ -168,12 +168,9 @@ fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
     let columns = COLUMNS.iter().enumerate();
     let keys = columns.filter(|(_, column)| is_key(column));
     let keys: Vec<usize> = keys.map(|(at, _)| at).collect();
-    let number = |row: &[Cell], label: &str| {
-        let cell = stats.column(label).and_then(|at| row.get(at));
-        match cell {
-            Some(Cell::Float(number)) => *number,
-            _ => 0.0,
-        }
+    let number = |row: &[Cell], label: &str| match stats.column(label).and_then(|at| row.get(at)) {
+        Some(Cell::Float(number)) => *number,
+        _ => 0.0,
     };
     let keyed = stats.rows.iter().map(|row| {
         let key = keys.iter().filter_map(|at| row.get(*at)).map(Value::of);

@@ -69,10 +69,9 @@ impl<'a> Joined<'a> {
             return None;
         }
         let keys = keys(kind, halves);
-        let Pair { reference, target } = sides.as_ref().map(|half| {
-            let rows = half.iter().flat_map(Half::rows);
-            rows.collect::<Vec<HalfRow>>()
-        });
+        let Pair { reference, target } = sides
+            .as_ref()
+            .map(|half| half.iter().flat_map(Half::rows).collect::<Vec<HalfRow>>());
         let alone = |row| JoinedRow {
             reference: Some(row),
             target: None,
@@ -135,10 +134,8 @@ fn sort(rows: &mut [JoinedRow], halves: Pair<Option<&Sheet>>, labels: &[&str]) {
     let keys = halves.map(|half| half.map(|sheet| Key::new(sheet, labels)));
     rows.arrange_by(|a, b| {
         let [a, b] = [a, b].map(|row| {
-            let of = |which: Which| {
-                let key = keys.get(which).as_ref()?;
-                Some(key.of(row.get(which).as_ref()?.cells))
-            };
+            let of =
+                |which: Which| Some(keys.get(which).as_ref()?.of(row.get(which).as_ref()?.cells));
             of(Which::Reference).or_else(|| of(Which::Target))
         });
         a.cmp(&b)

@@ -5,16 +5,13 @@
 //! all of the target. Unmatched rows keep their own half and leave the other empty. Sheets of operators with arguments
 //! are split in three: rows of both, of the reference alone, of the target alone.
 
-mod columns_doc;
 mod diff_stats;
 mod join;
 mod kinds;
 mod layout;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod windows;
-
-pub(crate) use columns_doc::columns_markdown;
 
 use crate::compare::tree::TreeDiff;
 use crate::compare::{Pair, Side};

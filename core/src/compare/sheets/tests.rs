@@ -1,3 +1,5 @@
+pub(crate) mod columns_doc;
+
 use super::*;
 use crate::compare::testing;
 use crate::profile::Profile;

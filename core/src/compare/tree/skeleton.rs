@@ -127,8 +127,7 @@ impl Skeleton {
 
     pub(crate) fn children(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let end = self.row(row).end;
-        let first = (row + 1 < end).then_some(row + 1);
-        std::iter::successors(first, move |&child| {
+        std::iter::successors((row + 1 < end).then_some(row + 1), move |&child| {
             Some(self.row(child).end).filter(|&next| next < end)
         })
     }
@@ -227,7 +226,7 @@ impl Launched {
                 None => launched.unlinked.push(id),
             }
         }
-        launches.sort_unstable();
+        launches.arrange();
         launched.by_node = launches.iter().map(|&(node, _, id)| (node, id)).collect();
         for &(node, ..) in &launches {
             for above in tree.with_ancestors(node) {

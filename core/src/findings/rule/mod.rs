@@ -156,29 +156,43 @@ impl<S: Subject> Rule<S> {
         if !(self.gate)(group) {
             return None;
         }
-        let mut found = S::evidence(group, self)?;
+        let found = S::evidence(group, self)?;
         // What is known to save nothing is no finding, unlike an unknown saving.
         if found.impact.is_some_and(|impact| impact.high_ns <= 0) {
             return None;
         }
-        found.pattern = self.key;
-        found.effect = self.effect;
-        found.priority = (self.priority)(group, found.priority);
-        found.reasoning.extend(S::reasoning(group));
-        let of_rule = (self.tables)(group);
-        found.tables.splice(..0, of_rule);
-        found.tables.extend(S::tables(group));
-        let templates = [self.title, self.issue, self.model, self.kernel];
-        let words = self.words_of(group);
+        let found = Finding {
+            pattern: self.key,
+            effect: self.effect,
+            priority: (self.priority)(group, found.priority),
+            ..found
+        };
+        let reasoning = S::reasoning(group);
+        let found = with_details(found, reasoning, [(self.tables)(group), S::tables(group)]);
         // Work that need not be done, or not in so many kernels: why each is slow does not matter.
         let is_gone = !self.has_reproducer && !matches!(self.saves, Saves::Steps(_));
         let found = with_causes(found, group.input, &group.rows, is_gone);
-        Some(with_sentences(found, templates, self.notes, &words))
+        let templates = [self.title, self.issue, self.model, self.kernel];
+        Some(with_sentences(
+            found,
+            templates,
+            self.notes,
+            &self.words_of(group),
+        ))
     }
 }
 
-/// Adds the causes that keep the longest operation from the roofline, unless the advice is to do without it. Not
-/// generic, like the functions below: compiled once for all analyses.
+/// Adds what the data shows, and tables before and after its own. Not generic, like the functions below: compiled once
+/// for all analyses.
+fn with_details(mut found: Finding, reasoning: Vec<String>, tables: [Vec<Table>; 2]) -> Finding {
+    let [before, after] = tables;
+    found.reasoning.extend(reasoning);
+    found.tables.splice(..0, before);
+    found.tables.extend(after);
+    found
+}
+
+/// Adds the causes that keep the longest operation from the roofline, unless the advice is to do without it.
 fn with_causes(mut found: Finding, input: &Input, rows: &[&Row], is_gone: bool) -> Finding {
     if let Some(longest) = rows.first() {
         found

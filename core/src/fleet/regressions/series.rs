@@ -67,8 +67,7 @@ pub(super) fn taking_part(runs: &[RunRow]) -> (Vec<bool>, LeftOut) {
         *reason += 1;
         false
     };
-    let taking_part = runs.iter().map(&mut takes_part).collect();
-    (taking_part, left_out)
+    (runs.iter().map(&mut takes_part).collect(), left_out)
 }
 
 /// The series of a metric, in the order in which they first appear; only builds up to index `last`.
@@ -79,8 +78,7 @@ pub(super) fn series(
     last: usize,
     takes_part: &[bool],
 ) -> Vec<Series> {
-    let values = values(fleet, metric);
-    let values = values.into_iter().filter_map(|value| {
+    let values = values(fleet, metric).into_iter().filter_map(|value| {
         let at = value.run as usize;
         let run = fleet
             .runs
@@ -141,8 +139,7 @@ struct Value {
 /// The times of a metric: of runs, or of parts of them, summed per run.
 fn values(fleet: &Fleet, metric: Metric) -> Vec<Value> {
     let of_run = |time: fn(&RunRow) -> Option<i64>| {
-        let runs = (0..).zip(&fleet.runs);
-        let values = runs.filter_map(|(run, row)| {
+        let values = (0..).zip(&fleet.runs).filter_map(|(run, row)| {
             Some(Value {
                 run,
                 op: None,

@@ -84,8 +84,7 @@ pub(super) fn lost(runs: &[&RunRow]) -> Vec<Lost> {
 pub(super) fn rejected(fleet: &Fleet) -> Vec<Rejected> {
     let unread = fleet.runs.iter().filter(|run| !run.status.is_read());
     let rows = unread.map(|run| ((run.status, run.reason_kind), run));
-    let reasons = grouped(rows, |found: &mut Vec<&RunRow>, run| found.push(run));
-    let reasons = reasons
+    let reasons = grouped(rows, |found: &mut Vec<&RunRow>, run| found.push(run))
         .into_iter()
         .map(|((status, reason_kind), found)| Rejected {
             status,

@@ -107,8 +107,7 @@ fn relative(fleet: &Fleet) -> Vec<Relative<'_>> {
     let relative = works.into_iter().enumerate().flat_map(|(work, (_, runs))| {
         let totals: Vec<f64> = runs.iter().map(|(_, _, total)| *total).collect();
         let usual = median(&totals).unwrap_or(1.0);
-        let runs = runs.into_iter();
-        runs.map(move |(run, host, total)| Relative {
+        runs.into_iter().map(move |(run, host, total)| Relative {
             run,
             host,
             work,

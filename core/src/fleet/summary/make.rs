@@ -144,8 +144,7 @@ fn medians(fleet: &Fleet, runs: &[Run], builds: &Builds) -> Vec<Median> {
         let [model, gpu] = [*model, *gpu].map(|of| name(of).map(str::to_owned));
         (model.is_none(), model, gpu, place.is_none(), place)
     });
-    let groups = groups.iter();
-    groups.map(|(_, runs)| Median::of(runs)).collect()
+    groups.iter().map(|(_, runs)| Median::of(runs)).collect()
 }
 
 impl Median {

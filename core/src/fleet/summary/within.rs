@@ -65,10 +65,9 @@ impl Summary {
 /// Medians by week, model, GPU and build, the newest week first.
 fn weeks(runs: &[Run]) -> Vec<Week> {
     let week = |start_ns: i64| (start_ns - MONDAY_NS).div_euclid(WEEK_NS) * WEEK_NS + MONDAY_NS;
-    let rows = runs.iter().map(|run| {
-        let week = run.start_ns.map(week);
-        ((week, run.model, run.gpu, run.build), run)
-    });
+    let rows = runs
+        .iter()
+        .map(|run| ((run.start_ns.map(week), run.model, run.gpu, run.build), run));
     let groups = grouped(rows, |all: &mut Vec<&Run>, run| all.push(run));
     let weeks = groups.into_iter().map(|((week_ns, ..), runs)| {
         let of = Median::of(&runs);

@@ -12,8 +12,7 @@ pub(super) fn starts_event(bytes: &[u8]) -> Option<bool> {
     let mut first_key = || {
         cursor.skip_space()?;
         let span = cursor.string()?;
-        let colon = cursor.skip_space()?;
-        Ok(colon == b':' && is_event_key(cursor.bytes(span.start, span.end)))
+        Ok(cursor.skip_space()? == b':' && is_event_key(cursor.bytes(span.start, span.end)))
     };
     match first_key() {
         Ok(is_event) => Some(is_event),

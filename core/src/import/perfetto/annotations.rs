@@ -178,10 +178,7 @@ fn push_scalar(number: u32, value: Value, names: &Sequence, out: &mut Vec<u8>) {
         2 => (value.number() != 0).to_string(),
         3 | 7 => value.number().to_string(),
         4 => value.signed().to_string(),
-        5 => {
-            let number = f64::from_bits(value.number());
-            serde_json::to_string(&number).unwrap_or_default()
-        }
+        5 => serde_json::to_string(&f64::from_bits(value.number())).unwrap_or_default(),
         6 => return push_text(&value.text(), out),
         17 => {
             let text = names.text(Table::TEXTS, value.number());

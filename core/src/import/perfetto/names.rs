@@ -139,8 +139,7 @@ impl Sequence {
         builder: &mut TraceBuilder,
     ) -> Option<StringId> {
         let name = self.names.get_mut(&(table, iid))?;
-        let id = name.id.get_or_insert_with(|| builder.string(&name.text));
-        Some(*id)
+        Some(*name.id.get_or_insert_with(|| builder.string(&name.text)))
     }
 }
 

@@ -149,8 +149,7 @@ impl Tracks {
 
 /// The GPU and the stream of a rocprofv3 track: `COMPUTE AGENT [4] STREAM [2] (GPU)`.
 fn gpu_stream(name: &str) -> Option<(u64, u64)> {
-    let name = name.strip_suffix("(GPU)")?;
-    let mut numbers = name.split('[').skip(1).map(|rest| {
+    let mut numbers = name.strip_suffix("(GPU)")?.split('[').skip(1).map(|rest| {
         let (number, _) = rest.split_once(']')?;
         number.trim().parse().ok()
     });

@@ -396,8 +396,7 @@ impl Process {
 
 /// The name of a call or a copy.
 fn name_of<'a>(names: &'a [Vec<String>], record: &Record) -> Option<&'a str> {
-    let name = names.get(record.kind)?.get(record.operation)?;
-    Some(name)
+    Some(names.get(record.kind)?.get(record.operation)?)
 }
 
 /// A list element, if it has the expected form.

@@ -110,8 +110,7 @@ impl<'a> Fields<'a> {
             (_, 1) => Value::Fixed64(u64::from_le_bytes(*array(rest)?)),
             (_, 5) => Value::Fixed32(u32::from_le_bytes(*array(rest)?)),
             (_, 2) => {
-                let len = varint(rest)?;
-                let len = usize::try_from(len).map_err(|_| Bad::Short)?;
+                let len = usize::try_from(varint(rest)?).map_err(|_| Bad::Short)?;
                 let (bytes, after) = rest.split_at_checked(len).ok_or(Bad::Short)?;
                 *rest = after;
                 Value::Bytes(bytes)

@@ -51,8 +51,7 @@ impl<'a> Program<'a> {
             let wanted = fields.filter(move |(number, _)| *number == wanted);
             wanted.map(|(_, value)| value.fields())
         };
-        let modules = of(Fields::of(proto), 1);
-        let computations = modules.flat_map(|module| of(module, 3));
+        let computations = of(Fields::of(proto), 1).flat_map(|module| of(module, 3));
         let mut program = Program::default();
         for instruction in computations.flat_map(|computation| of(computation, 2)) {
             let (mut id, mut shape) = (0, None);

@@ -49,8 +49,7 @@ pub(super) fn victims(analysis: &Estimator, least_ns: &[i64]) -> Vec<Cause> {
         .collect();
     let by = blamed.iter().filter(|of| steps.contains(&of.step));
     let by = by.map(|of| ((of.victim, of.step, of.culprit, of.group), of.caused_ns));
-    let sums = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns));
-    let sums = sums
+    let sums = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns))
         .into_iter()
         .map(|((victim, step, culprit, group), ns)| ((victim, step), (ns, culprit, group)));
     let by_victim: Vec<((usize, usize), Vec<_>)> = grouped(sums, Vec::push);
@@ -59,8 +58,7 @@ pub(super) fn victims(analysis: &Estimator, least_ns: &[i64]) -> Vec<Cause> {
         let caused_ns = analysis.delays.of(step, victim);
         let caused_ns = caused_ns.map_or(0, |delay| delay.caused_ns);
         let least_ns = least_ns.get(step).copied().unwrap_or(0);
-        let main = main_culprit(of_victim, caused_ns, least_ns);
-        let Some((caused_ns, culprit, group)) = main else {
+        let Some((caused_ns, culprit, group)) = main_culprit(of_victim, caused_ns, least_ns) else {
             continue;
         };
         let known = found
@@ -109,8 +107,7 @@ fn main_culprit(
     waits.arrange_by_key(|(ns, culprit, group)| (Reverse(*ns), *culprit, *group));
     let &(_, culprit, group) = waits.first()?;
     let all_ns = sum(waits.iter().map(|of| of.0));
-    let of_culprit = waits.iter().filter(|of| of.1 == culprit);
-    let of_culprit_ns = sum(of_culprit.map(|of| of.0));
+    let of_culprit_ns = sum(waits.iter().filter(|of| of.1 == culprit).map(|of| of.0));
     let is_enough =
         all_ns >= caused_ns / 2 && of_culprit_ns >= all_ns / 2 && of_culprit_ns >= least_ns;
     is_enough.then_some((of_culprit_ns, culprit, group))

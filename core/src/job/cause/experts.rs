@@ -39,8 +39,7 @@ impl Experts {
         let of_steps = estimator.exchanges.iter().map(|of| (step(of), of));
         let loads = grouped(of_steps, Vec::push).into_iter();
         let loads = loads.flat_map(|(step, of_step): (Option<usize>, Vec<&Exchange>)| {
-            let loads = by_rank(of_step).into_iter();
-            loads.filter_map(move |load| {
+            by_rank(of_step).into_iter().filter_map(move |load| {
                 Some(((step?, load.rank), (load.elements as f64, load.mean)))
             })
         });

@@ -96,8 +96,7 @@ impl Estimate {
             .map(|sample| without_drift(sample.ahead_ns, sample))
             .collect();
         let middle = median(aheads.clone());
-        let deviations = aheads.iter().map(|ahead| (ahead - middle).abs());
-        let spread_ns = median(deviations.collect());
+        let spread_ns = median(aheads.iter().map(|ahead| (ahead - middle).abs()).collect());
         let least = samples.iter().map(|of| without_drift(of.least_ns, of));
         let most = samples.iter().map(|of| without_drift(of.most_ns, of));
         let least = least.fold(f64::NEG_INFINITY, f64::max);
@@ -176,8 +175,7 @@ fn slope(samples: &[Sample]) -> f64 {
     };
     let least = last.at_ns.saturating_sub(first.at_ns) as f64 * LEAST_APART;
     let slopes = samples.iter().enumerate().flat_map(|(at, one)| {
-        let later = samples.iter().skip(at + 1);
-        later.filter_map(move |other| {
+        samples.iter().skip(at + 1).filter_map(move |other| {
             let apart = other.at_ns.saturating_sub(one.at_ns) as f64;
             let by = other.ahead_ns.saturating_sub(one.ahead_ns) as f64;
             (apart > 0.0 && apart >= least).then(|| by / apart)

@@ -47,8 +47,7 @@ impl Late {
         for event in events.of_category(is_call) {
             let span = events.span(event);
             if span.length() >= LEAST_NS / 2 {
-                let of_thread = threads.entry(events.track(event)).or_default();
-                of_thread.push(Call {
+                threads.entry(events.track(event)).or_default().push(Call {
                     span,
                     event,
                     around: None,
@@ -76,8 +75,7 @@ impl Late {
         if let Some(activity) = self.activities.most_of(*track, late, late.length() / 2) {
             return activity.label().to_owned();
         }
-        let calls = self.threads.get(track).map_or(&[][..], Vec::as_slice);
-        let calls = most_of(calls, late);
+        let calls = most_of(self.threads.get(track).map_or(&[][..], Vec::as_slice), late);
         let name = |call: &Call| profile.trace.name(call.event);
         // The innermost call is the most specific, unless the purpose of one around it is known that is over before the
         // launch.
@@ -125,8 +123,7 @@ fn most_of(calls: &[Call], time: Interval) -> Vec<Call> {
     let mut next = started.checked_sub(1);
     let mut found = Vec::new();
     while let Some(call) = next.and_then(|at| calls.get(at)) {
-        let covered_ns = call.span.overlap(time).map_or(0, Interval::length);
-        if covered_ns > time.length() / 2 {
+        if call.span.overlap(time).map_or(0, Interval::length) > time.length() / 2 {
             found.push(*call);
         }
         next = call.around.map(|at| at as usize);

@@ -84,7 +84,7 @@ fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
     let is_range = |of| of == Category::UserAnnotation;
     let ranges = trace.named(is_range, |name| name.starts_with(OF_GLOO));
     let mut ranges: Vec<Interval> = ranges.map(|range| events.span(range)).collect();
-    ranges.sort_unstable();
+    ranges.arrange();
     let own = calls.iter().map(|call| events.span(*call));
     match ranges.len() == calls.len() {
         true => own

@@ -97,7 +97,7 @@ pub(super) fn before(spans: &[Interval]) -> Vec<Option<u32>> {
     let mut by_end: Vec<(i64, u32)> = (spans.iter().zip(0..))
         .map(|(span, at)| (span.end_ns, at))
         .collect();
-    by_end.sort_unstable();
+    by_end.arrange();
     let of = spans.iter().zip(0_u32..).map(|(span, at)| {
         let ended = by_end.partition_point(|(end_ns, _)| *end_ns <= span.start_ns);
         let ended = by_end.get(..ended)?.iter().rev();

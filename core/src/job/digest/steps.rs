@@ -44,8 +44,7 @@ impl Steps {
 
     /// When a step starts on the CPU.
     pub(super) fn start_ns(&self, step: u32) -> Option<i64> {
-        let window = self.windows.get(step as usize)?;
-        Some(window.step.span.start_ns)
+        Some(self.windows.get(step as usize)?.step.span.start_ns)
     }
 
     /// The time before a span that starts with the end of another one, or else with its step.

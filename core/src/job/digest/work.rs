@@ -135,7 +135,6 @@ fn written(trace: &Trace, args: OpArgsId) -> String {
     let dims = trace.args.get(args).and_then(|args| args.dims.as_deref());
     let tensors = dims.unwrap_or_default().iter().flat_map(Dims::shapes);
     let sizes = tensors.map(|id| trace.args.shape(*id));
-    let sizes = sizes.filter(|sizes| !sizes.is_empty());
-    let written: Vec<String> = sizes.map(shape).collect();
+    let written: Vec<String> = sizes.filter(|sizes| !sizes.is_empty()).map(shape).collect();
     written.join(", ")
 }

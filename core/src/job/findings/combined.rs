@@ -82,8 +82,7 @@ fn find<'a>(
         let ns = time_ns(cause);
         ns.is_some_and(|ns| context.large(ns, &cause.steps).is_some())
     };
-    let causes = context.analysis.causes.iter().filter(is_large);
-    let mut causes: Vec<&Cause> = causes.collect();
+    let mut causes: Vec<&Cause> = context.analysis.causes.iter().filter(is_large).collect();
     let gain = |causes: &[&Cause]| {
         let changes: Vec<WhatIf> = causes.iter().filter_map(|cause| cause.change()).collect();
         context.analysis.gain_of_all(context.job, &changes)
@@ -211,8 +210,7 @@ fn slowest(causes: &[&Cause]) -> Option<usize> {
         Why::SlowerKernels { ratio, .. } => Some((cause.rank, ratio)),
         _ => None,
     });
-    let slowest = ratios.first_max_by_key(|one| one.1);
-    slowest.map(|(rank, _)| rank)
+    ratios.first_max_by_key(|one| one.1).map(|(rank, _)| rank)
 }
 
 /// Several slow ranks that hide each other, with what fixing all of them saves.

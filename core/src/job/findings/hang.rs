@@ -50,8 +50,7 @@ fn of(context: &Context, blamed: &[usize], all: &[&Hang]) -> Option<JobCard> {
     };
     let ends_in = blamed.first().and_then(|at| {
         let digest = &context.job.ranks.get(*at)?.digest;
-        let text = digest.text(digest.ends_in);
-        let text = format::middle_ellipsis(text, 60);
+        let text = format::middle_ellipsis(digest.text(digest.ends_in), 60);
         (!text.is_empty()).then(|| {
             format!(
                 " The last event that the CPU of rank {} starts is `{text}`.",

@@ -175,8 +175,7 @@ pub(super) fn slow_period(context: &Context) -> Option<JobCard> {
     let mut slow = context.analysis.slow_steps(context.job);
     slow.retain(|(slow, ns)| context.large(*ns, &[slow.step]).is_some());
     let steps: Vec<usize> = slow.iter().map(|(slow, _)| slow.step).collect();
-    let ratios = slow.iter().map(|(slow, _)| slow.ratio);
-    let most = ratios.fold(1.0, f64::max);
+    let most = slow.iter().map(|(slow, _)| slow.ratio).fold(1.0, f64::max);
     // Waiting for ranks that were not read looks like a long transfer.
     let missing = context.job.missing();
     let incomplete = slow.iter().any(|(slow, _)| {
@@ -220,8 +219,7 @@ pub(super) fn small_messages(context: &Context) -> Option<JobCard> {
         });
         (small.count() / n_steps, at)
     });
-    let most = counts.max().filter(|(n, _)| *n >= MANY_SMALL);
-    most.map(|(n, rank)| JobCard {
+    counts.max().filter(|(n, _)| *n >= MANY_SMALL).map(|(n, rank)| JobCard {
         title: "Too many small messages".to_owned(),
         issue: format!(
             "{} has {} below {} a step: each takes the latency of the network, however small it is.",

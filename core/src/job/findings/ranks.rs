@@ -41,8 +41,7 @@ fn of_causes(
 
 /// A sentence about ranks that others wait for only because these waited for this one.
 fn victims(context: &Context, cause: &Cause) -> Option<String> {
-    let all = context.analysis.causes.iter();
-    let waiting = all.filter(|of| {
+    let waiting = context.analysis.causes.iter().filter(|of| {
         let culprit = match of.why {
             Why::WaitsElsewhere { culprit, .. } => Some(culprit),
             _ => None,

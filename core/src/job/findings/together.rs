@@ -65,8 +65,7 @@ pub(super) fn late(context: &Context) -> Option<JobCard> {
     }
     let flow = &context.analysis.flow;
     let in_steps = |node: &&Node| node.step.is_some_and(|step| steps.contains(&step));
-    let nodes = flow.nodes.iter().filter(in_steps);
-    let late = nodes.filter_map(|node| {
+    let late = flow.nodes.iter().filter(in_steps).filter_map(|node| {
         let part = flow.parts_of(node).first()?;
         let digest = &context.job.ranks.get(part.rank)?.digest;
         let of = digest.collectives.get(part.at as usize)?;
@@ -117,8 +116,7 @@ fn action(by: &str) -> String {
 pub(super) fn slow_steps(context: &Context) -> Option<JobCard> {
     let (saving_ns, steps) = context.gain(WhatIf::EvenSpeed);
     let slow = &context.analysis.same_work.slow_steps;
-    let factors = slow.iter().map(|slow| slow.factor());
-    let most = times(factors.fold(1.0, f64::max));
+    let most = times(slow.iter().map(|slow| slow.factor()).fold(1.0, f64::max));
     let card = JobCard {
         title: format!("All ranks are slower in {}", context.steps(&steps)),
         issue: format!(
@@ -135,8 +133,7 @@ pub(super) fn slow_steps(context: &Context) -> Option<JobCard> {
 /// Gradients are reduced after each micro-batch, although the optimizer needs only their sum.
 pub(super) fn reduced_often(context: &Context) -> Option<JobCard> {
     let (saving_ns, steps) = context.gain(WhatIf::ReducedOnce);
-    let nodes = context.analysis.flow.nodes.iter();
-    let repeated = nodes.filter(|node| {
+    let repeated = context.analysis.flow.nodes.iter().filter(|node| {
         let mut parts = context.analysis.flow.parts_of(node).iter();
         parts.all(|part| part.is_repeated(context.job))
     });

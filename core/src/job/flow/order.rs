@@ -32,8 +32,7 @@ pub(super) fn sorted(mut flow: Flow) -> Flow {
     let mut rest = by_begin.iter();
     loop {
         let next = ready.pop().map(|Reverse((_, at))| at);
-        let next = next.or_else(|| rest.find(|at| !is_done[**at]).copied());
-        let Some(at) = next else {
+        let Some(at) = next.or_else(|| rest.find(|at| !is_done[**at]).copied()) else {
             break;
         };
         if is_done[at] {

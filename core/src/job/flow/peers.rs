@@ -105,10 +105,7 @@ fn set_alike<'a>(
 
 /// The parts of each collective, by stage.
 fn within_stages(job: &Job, layout: &Layout, flow: &Flow) -> Vec<Vec<usize>> {
-    let is_transfer = |node: &Node| {
-        let matched = node.collective(job);
-        matched.is_some_and(|of| of.pair.is_some())
-    };
+    let is_transfer = |node: &Node| node.collective(job).is_some_and(|of| of.pair.is_some());
     let several = flow.nodes.iter();
     let several = several.filter(|node| node.n > 1 && !is_transfer(node));
     let of_stages = several.flat_map(|node| {

@@ -39,8 +39,7 @@ impl Part {
     pub(super) fn event(&mut self, trace: &Trace, event: EventId) -> EventId {
         let events = &trace.events;
         let raw = |key| arg(trace, event, key);
-        let correlation = raw("correlation_raw").and_then(|text| text.parse::<u64>().ok());
-        let correlation = match correlation {
+        let correlation = match raw("correlation_raw").and_then(|text| text.parse::<u64>().ok()) {
             Some(number) => {
                 self.unmoved.insert(number);
                 Some(self.link_ids.number(number, &mut self.strings))

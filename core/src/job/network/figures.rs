@@ -33,8 +33,7 @@ pub(super) fn figure_gbps(
     if !gpus.all(|gpu| gpu == Some(first)) {
         return None;
     }
-    let links = find(first)?.links()?;
-    Some(links.gbps_among(Some(ranks.len() as f64)))
+    Some(find(first)?.links()?.gbps_among(Some(ranks.len() as f64)))
 }
 
 #[cfg(test)]

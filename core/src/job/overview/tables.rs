@@ -136,8 +136,7 @@ fn ranks(context: &Context) -> ShownTable {
             }),
             ("same_work", "Same kernels", &|row| {
                 let same = analysis.same_work.of_ranks.get(row.at);
-                let ratio = same.and_then(|same| same.ratio());
-                Value::number(ratio)
+                Value::number(same.and_then(|same| same.ratio()))
             }),
             ("step", "Step", &|row| match row.rank.digest.gpu {
                 Some(_) => mean(row.at, &|step| step.gpu.span.length()),
@@ -214,8 +213,7 @@ fn host_rows<'a>(job: &'a Job, analysis: &Analysis) -> Vec<HostRow<'a>> {
         let own = job.ranks.iter().enumerate();
         let own = own.filter(|(_, rank)| rank.host == host);
         let delays: Vec<(u32, i64)> = own.map(|(at, rank)| (rank.number, delay_ns(at))).collect();
-        let slowest = delays.iter().copied();
-        let slowest = slowest.first_max_by_key(|one| one.1);
+        let slowest = delays.iter().copied().first_max_by_key(|one| one.1);
         let row = HostRow {
             name,
             n_ranks: delays.len(),
@@ -238,8 +236,7 @@ fn host_rows<'a>(job: &'a Job, analysis: &Analysis) -> Vec<HostRow<'a>> {
 /// then it is the saving of fixing the causes of its ranks.
 fn saving_of_host(job: &Job, analysis: &Analysis, host: usize) -> Option<i64> {
     let gain = analysis.gain(job, WhatIf::HostKeepsUp(host));
-    let causes = analysis.causes.iter();
-    let own = causes.filter(|cause| {
+    let own = analysis.causes.iter().filter(|cause| {
         let rank = job.ranks.get(cause.rank);
         rank.is_some_and(|rank| rank.host == host)
     });
@@ -287,8 +284,7 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
             ("skew", "Start skew, median", &|link| {
                 let timings = link.collectives.iter();
                 let timings = timings.filter_map(|at| analysis.timings.get(*at)?.as_ref());
-                let skews = timings.map(Timing::start_skew_ns).collect();
-                Value::ns(median_ns(skews))
+                Value::ns(median_ns(timings.map(Timing::start_skew_ns).collect()))
             }),
             ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
             ("share", "% of link", &|link| {

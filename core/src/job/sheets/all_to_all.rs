@@ -41,10 +41,8 @@ impl<'a> Row<'a> {
         let durations: Vec<f64> = parts().map(|part| part.dur_us).collect();
         let given = parts().map(|part| part.call.mib(part.call.of.given));
         let given: Option<Vec<f64>> = given.collect();
-        let throughputs = parts().map(|part| {
-            let mib = part.call.mib(part.call.of.given)?;
-            per_second(mib, part.dur_us)
-        });
+        let throughputs =
+            parts().map(|part| per_second(part.call.mib(part.call.of.given)?, part.dur_us));
         let throughputs: Option<Vec<f64>> = throughputs.collect();
         Some(Row {
             first: joint.first()?.call,

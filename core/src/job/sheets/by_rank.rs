@@ -5,7 +5,7 @@ use std::hash::Hash;
 use super::calls::{Call, Joint, Part};
 use super::table::{Body, Col, columns, float, known, text, us};
 use crate::base::group::grouped;
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
@@ -141,21 +141,16 @@ pub(super) fn body<'a, J: JointRow<'a> + 'a>(
 
 /// The first columns of all ranks of a row, then the others; in the order in which rows need them.
 fn blocks<'a>(rows: &[impl JointRow<'a>]) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut known: Map<Block, usize> = Map::default();
+    let mut blocks: Set<Block> = Set::default();
     for row in rows {
         for is_first in [true, false] {
             for part in &row.joint().parts {
                 let rank = part.call.rank.number;
-                let block = Block { rank, is_first };
-                known.entry(block).or_insert_with(|| {
-                    blocks.push(block);
-                    blocks.len() - 1
-                });
+                blocks.insert(Block { rank, is_first });
             }
         }
     }
-    blocks
+    blocks.into_iter().collect()
 }
 
 /// Turns a generic column of ranks into that of one rank.

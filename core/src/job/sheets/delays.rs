@@ -143,8 +143,7 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
 
 /// The ranks that need longer than their peers, or that have slow kernels without such an excess.
 fn delaying<'a>(input: &Input<'a>) -> impl Iterator<Item = (usize, &'a Delay)> {
-    let analysis = input.analysis;
-    let delays = analysis.delays.of_ranks.iter().enumerate();
+    let delays = input.analysis.delays.of_ranks.iter().enumerate();
     delays.filter(|(rank, delay)| delay.excess.total_ns > 0 || has_slow_kernels(input, *rank))
 }
 

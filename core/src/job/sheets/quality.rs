@@ -93,8 +93,7 @@ fn excluded(input: &Input) -> Vec<Note> {
 }
 
 fn warnings(input: &Input) -> Vec<Note> {
-    let ranks = input.job.ranks.iter();
-    let notes = ranks.flat_map(|rank| {
+    let notes = input.job.ranks.iter().flat_map(|rank| {
         let digest = &rank.digest;
         digest.warnings.iter().map(|warning| Note {
             kind: match warning.kind.severity() {

@@ -88,8 +88,7 @@ fn last_share(waits: Waits) -> Option<f64> {
 
 /// Empty if no collective was matched.
 fn waits_ms(waits: Option<Waits>, of: fn(&Waits) -> i64) -> Cell {
-    let waits = waits.filter(|waits| waits.collectives > 0);
-    ms_of(waits.as_ref().map(of))
+    ms_of(waits.filter(|waits| waits.collectives > 0).as_ref().map(of))
 }
 
 pub(super) fn rank_steps_body(input: &Input) -> Body<'static> {

@@ -78,8 +78,7 @@ pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a
     let waits = waits(job, analysis);
     let ends = ends(job);
     let imbalances: Vec<Option<f64>> = (0..job.steps.len()).map(|at| imbalance(job, at)).collect();
-    let ranks = job.ranks.iter().enumerate();
-    let steps = ranks.flat_map(|(at, rank)| {
+    let steps = job.ranks.iter().enumerate().flat_map(|(at, rank)| {
         let (waits, ends, imbalances) = (&waits, &ends, &imbalances);
         job.steps
             .iter()
@@ -92,8 +91,7 @@ pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a
                     let before = job.steps.get(*before).map(|step| step.number);
                     before.and_then(|number| number.checked_add(1)) == Some(of_job.number)
                 });
-                let between = end(before).zip(end(Some(step_at)));
-                let (time_ns, time_by) = match between {
+                let (time_ns, time_by) = match end(before).zip(end(Some(step_at))) {
                     Some((from, to)) => (to.saturating_sub(from), TimeBy::Collectives),
                     None => (step.host.length(), TimeBy::Cpu),
                 };

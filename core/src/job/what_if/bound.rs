@@ -45,8 +45,7 @@ impl Estimator<'_> {
     /// during other work: what ran while a rank waited seems to be no work of its own.
     fn most_ns(&self, replay: &Replay, plan: &Plan) -> Vec<i64> {
         let mut shorter: Map<(usize, usize), i64> = Map::default();
-        let own = self.flow.parts.iter().zip(&plan.own_ns);
-        for (part, own_ns) in own {
+        for (part, own_ns) in self.flow.parts.iter().zip(&plan.own_ns) {
             let step = self.flow.node_of(part).and_then(|node| node.step);
             if let Some(step) = step {
                 let by_ns = shorter.entry((step, part.rank)).or_default();

@@ -55,8 +55,7 @@ impl Estimator<'_> {
             .collect();
         self.divide_work(plan, |part, step| {
             let mut loads = loads.get(step)?.iter();
-            let load = loads.find(|load| load.rank == part.rank)?;
-            Some(load.share).filter(|share| *share > 1.0)
+            Some(loads.find(|load| load.rank == part.rank)?.share).filter(|share| *share > 1.0)
         });
     }
 }

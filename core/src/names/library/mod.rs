@@ -122,8 +122,7 @@ pub fn library_of_kernel(name: &str) -> Option<Library> {
 /// An operator named after its library determines the library of all that it launches: the layout changes and the GEMM
 /// below a `miopen` convolution are that library's choice.
 pub fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
-    let by_op = op.and_then(|op| first_match(OP_RULES, op));
-    by_op.or_else(|| {
+    op.and_then(|op| first_match(OP_RULES, op)).or_else(|| {
         let library = library_of_kernel(kernel?)?;
         let is_vendors = library == Cutlass && op.is_some_and(is_product) && is_generated(kernel?);
         Some(if is_vendors { CuBlas } else { library })

@@ -21,8 +21,7 @@ pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {
 
 /// The header line.
 pub(super) fn head<S: AsRef<str>>(columns: &[Column<S>]) -> String {
-    let columns = columns.iter();
-    line(columns.map(|column| text(column.label.as_ref())))
+    line(columns.iter().map(|column| text(column.label.as_ref())))
 }
 
 /// A data line.

@@ -52,7 +52,7 @@ pub fn json_markdown() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::assert_page;
+    use crate::output::tests::assert_page;
 
     #[test]
     fn the_page_says_what_the_records_do() {

@@ -67,8 +67,7 @@ pub(crate) fn value(record: impl Serialize) -> Json {
 
 /// A value as the text of a file, indented; numbers in its sentences have no thousands separators.
 pub(crate) fn pretty(json: &Json) -> Vec<u8> {
-    let text = serde_json::to_string_pretty(json);
-    format::ungrouped(&text.unwrap_or_default()).into_bytes()
+    format::ungrouped(&serde_json::to_string_pretty(json).unwrap_or_default()).into_bytes()
 }
 
 /// A map of values by their keys. Not generic: compiled once.

@@ -18,8 +18,7 @@ fn text(answer: &Answer, text: Option<Text>) -> Option<String> {
 }
 
 fn of<T>(all: &[T], at: usize, place: fn(&T) -> u32) -> Vec<&T> {
-    let own = all.iter().filter(|one| place(one) as usize == at);
-    own.collect()
+    all.iter().filter(|one| place(one) as usize == at).collect()
 }
 
 record! {

@@ -114,8 +114,7 @@ pub(super) fn extra(text: &str, placeholders: &mut Placeholders) -> Option<Strin
         return None;
     }
     let text = serde_json::to_string(&shown).ok()?;
-    let inner = text.strip_prefix('{')?.strip_suffix('}')?;
-    Some(inner.to_owned())
+    Some(text.strip_prefix('{')?.strip_suffix('}')?.to_owned())
 }
 
 fn argument(key: &str, value: &Value, placeholders: &mut Placeholders) -> Option<Value> {

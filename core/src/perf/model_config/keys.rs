@@ -87,8 +87,7 @@ impl<'a> Keys<'a> {
 
     /// A required size above 0; `what` cannot be computed without it.
     fn needed(&self, names: &[&'static str], what: &str) -> Result<u64, FileError> {
-        let size = self.size(names)?.filter(|size| *size > 0);
-        size.ok_or_else(|| {
+        self.size(names)?.filter(|size| *size > 0).ok_or_else(|| {
             let name = names.first().copied().unwrap_or_default();
             FileError::whole(format!(
                 "`{name}` is missing: without it {what} cannot be computed"
@@ -272,8 +271,7 @@ fn windows(keys: &Keys, layers: u64) -> Result<Option<Windows>, FileError> {
     let Some(size) = size else {
         return Ok(None);
     };
-    let listed = keys.value(&["layer_types"]).and_then(Value::as_array);
-    let layers = match listed {
+    let layers = match keys.value(&["layer_types"]).and_then(Value::as_array) {
         Some(kinds) => {
             let sees = |kind: &Value| kind.as_str().is_some_and(|kind| kind.contains("sliding"));
             kinds.iter().map(sees).collect()
@@ -306,8 +304,7 @@ fn is_gated(keys: &Keys, family: &str) -> Option<bool> {
     if GATED_GELU.iter().any(|start| family.starts_with(start)) {
         return Some(true);
     }
-    let activation = keys.text(&["hidden_act", "hidden_activation", "activation_function"])?;
-    match activation {
+    match keys.text(&["hidden_act", "hidden_activation", "activation_function"])? {
         "silu" | "swish" | "swiglu" => Some(true),
         "relu" | "relu2" | "gelu_new" | "gelu_fast" => Some(false),
         _ => None,

@@ -101,8 +101,7 @@ const NVFP4: (f64, Option<&str>) = (0.5 + 1.0 / 16.0, Some("float4_e2m1fn_x2"));
 
 /// The first group of `config_groups`: bits and kind of weights, and whether activations have the same type.
 fn compressed(keys: &Map<String, Value>) -> Option<(f64, Option<&'static str>)> {
-    let groups = keys.get("config_groups")?.as_object()?;
-    let first = groups.values().next()?;
+    let first = keys.get("config_groups")?.as_object()?.values().next()?;
     let weights = first.get("weights")?;
     let bits = weights.get("num_bits")?.as_f64()?;
     let is_float = weights.get("type").and_then(Value::as_str) == Some("float");

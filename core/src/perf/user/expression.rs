@@ -40,8 +40,7 @@ impl Expression {
         if text.len() > MAX_BYTES {
             return Err(format!("is longer than {MAX_BYTES} bytes"));
         }
-        let tokens = Reader::new(text, lets).read()?;
-        let arithmetic = Arithmetic::parse(&tokens);
+        let arithmetic = Arithmetic::parse(&Reader::new(text, lets).read()?);
         arithmetic
             .map(Expression)
             .ok_or_else(|| format!("is no arithmetic expression: `{text}`"))
@@ -184,8 +183,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let digits = word.strip_prefix("in").unwrap_or_default();
-        let position = digits.parse::<usize>().ok().filter(|at| *at < 1000);
-        let Some(at) = position else {
+        let Some(at) = digits.parse::<usize>().ok().filter(|at| *at < 1000) else {
             return Err(format!(
                 "uses `{word}`, which is neither an argument (`in0`, `in1` …) nor a `let` before it"
             ));
@@ -233,8 +231,7 @@ impl<'a> Reader<'a> {
 
     /// The end of a run of matching bytes that starts at `start`.
     fn run(&self, start: usize, is_part: fn(u8) -> bool) -> usize {
-        let bytes = self.rest.as_bytes();
-        let after = bytes.get(start..).unwrap_or_default();
+        let after = self.rest.as_bytes().get(start..).unwrap_or_default();
         start + after.iter().take_while(|byte| is_part(**byte)).count()
     }
 

@@ -120,8 +120,7 @@ fn by_schema(
                 json_tensor(tensor, init, common_dtype)
             }
             (Kind::Tensor, true, _) => {
-                let tensors = recorded.list_at(at)?;
-                json_list(&tensors, &mut call.notes, common_dtype)
+                json_list(&recorded.list_at(at)?, &mut call.notes, common_dtype)
             }
             _ => value,
         };

@@ -145,10 +145,8 @@ pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<
 /// Exclusive upper bound for the integers of an operator with unknown signature, if its name implies what they index:
 /// experts, each with its own matrix, or slots of a paged cache.
 pub(crate) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
-    let mut shapes = (0..recorded.len()).filter_map(|at| {
-        let tensors = recorded.tensors_at(at)?;
-        Some(tensors.first()?.shape)
-    });
+    let mut shapes =
+        (0..recorded.len()).filter_map(|at| Some(recorded.tensors_at(at)?.first()?.shape));
     if holds(op, &["experts", "fused_moe"]) {
         return shapes.find_map(|shape| match shape {
             [experts, _, _] => Some(*experts),

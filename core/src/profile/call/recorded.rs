@@ -213,8 +213,7 @@ fn number(text: &str, kind: Kind) -> Option<Value> {
 }
 
 fn list(text: &str, kind: Kind) -> Option<Value> {
-    let items = list_items(text)?.into_iter();
-    let items = items.map(|item| number(item, kind));
+    let items = list_items(text)?.into_iter().map(|item| number(item, kind));
     items.collect::<Option<Vec<Value>>>().map(Value::Array)
 }
 

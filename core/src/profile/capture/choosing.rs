@@ -405,8 +405,7 @@ impl Chooser<'_> {
             shapes(row) != shapes(&first) && (is_in_other_file || size(row) != size(&first))
         };
         if rows.iter().any(|row| is_other(&row)) {
-            let sizes = rows.iter().filter_map(size);
-            let mut sizes: Vec<u64> = sizes.collect();
+            let mut sizes: Vec<u64> = rows.iter().filter_map(size).collect();
             sizes.arrange();
             sizes.dedup();
             return Err(Why::Ambiguous { sizes });

@@ -51,8 +51,7 @@ impl Function {
     /// operator tree does not contain them.
     fn calls(&self, trace: &Trace, tree: &CallTree) -> Vec<NodeId> {
         let of = |is_it: &dyn Fn(EventId) -> bool| -> Vec<NodeId> {
-            let nodes = tree.ids();
-            nodes
+            tree.ids()
                 .filter(|node| tree.event(*node).is_some_and(is_it))
                 .collect()
         };

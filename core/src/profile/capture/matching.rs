@@ -138,10 +138,9 @@ fn by_name(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
     for (at, launch) in capture.iter().enumerate().rev() {
         places.entry(launch.work).or_default().push(at as u32);
     }
-    let pairs = replay.iter().map(|kernel| {
-        let launch = places.get_mut(&kernel.work)?.pop()?;
-        Some(Some(launch))
-    });
+    let pairs = replay
+        .iter()
+        .map(|kernel| Some(Some(places.get_mut(&kernel.work)?.pop()?)));
     pairs.collect()
 }
 

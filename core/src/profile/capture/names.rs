@@ -97,8 +97,7 @@ pub(super) fn size_of_file(name: &str) -> Option<u64> {
 /// The rank in a file name: `graph_capture_rank_0.…`, `bs_8_rank0.json.gz`.
 pub(super) fn rank_of_file(name: &str) -> Option<u64> {
     let (_, rest) = name.rsplit_once("rank")?;
-    let rest = rest.trim_start_matches(['_', '-']);
-    number(rest).map(|(rank, _)| rank)
+    number(rest.trim_start_matches(['_', '-'])).map(|(rank, _)| rank)
 }
 
 /// The name without the number that SGLang's profiler of kernel shapes appends to its operators, as in the reference;

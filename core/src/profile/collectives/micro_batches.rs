@@ -105,12 +105,10 @@ fn steps(profile: &Profile) -> Vec<Interval> {
         .map(OptimizerStep::start_ns)
         .collect();
     if ends.is_empty() {
-        let steps = named_steps(profile);
-        return steps.iter().map(|step| step.span).collect();
+        return named_steps(profile).iter().map(|step| step.span).collect();
     }
     ends.arrange();
-    let starts = std::iter::once(i64::MIN).chain(ends.clone());
-    let steps = starts.zip(ends);
+    let steps = std::iter::once(i64::MIN).chain(ends.clone()).zip(ends);
     steps
         .map(|(start_ns, end_ns)| Interval::new(start_ns, end_ns))
         .collect()

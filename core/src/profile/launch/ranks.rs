@@ -158,9 +158,8 @@ impl<'a> Ranks<'a> {
 
     fn doubled(&self) -> Set<StringId> {
         let mut doubled = Set::default();
-        let mut first: Map<StringId, TrackId> = Map::default();
         for starts in self.starts.chunk_by(same_row) {
-            first.clear();
+            let mut first: Map<StringId, TrackId> = Map::default();
             for (_, start) in starts {
                 let Some(pid) = self.pid(*start) else {
                     continue;

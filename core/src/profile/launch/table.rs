@@ -1,7 +1,9 @@
 //! Link ids of GPU activity: which events have them, and where their flows start and end.
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use super::{GpuId, LinkKey};
-use crate::base::map::Map;
 use crate::trace::{EventId, LinkId, Trace, TrackId};
 
 /// What is known about one link id of GPU activity.
@@ -77,8 +79,7 @@ impl LinkTable {
 
     /// Work with the id of a row, last one first.
     pub(super) fn work_of(&self, row: usize) -> impl Iterator<Item = GpuId> + '_ {
-        let last = self.rows.get(row).and_then(|row| row.last_work);
-        std::iter::successors(last, |work| {
+        std::iter::successors(self.rows.get(row).and_then(|row| row.last_work), |work| {
             self.previous.get(work.index()).copied().flatten()
         })
     }
@@ -123,7 +124,7 @@ impl LinkTable {
 #[derive(Debug)]
 enum LinkIndex {
     Dense { first: u32, rows: Vec<u32> },
-    Sparse(Map<LinkId, u32>),
+    Sparse(HashMap<LinkId, u32, FxBuildHasher>),
 }
 
 impl LinkIndex {
@@ -132,7 +133,7 @@ impl LinkIndex {
     fn for_ids(links: &[Option<LinkId>]) -> LinkIndex {
         let ids = || links.iter().flatten().map(|link| link.0);
         let (Some(first), Some(last)) = (ids().min(), ids().max()) else {
-            return LinkIndex::Sparse(Map::default());
+            return LinkIndex::Sparse(HashMap::default());
         };
         let span = (last - first) as usize;
         if span < links.len().saturating_mul(16) {
@@ -141,7 +142,7 @@ impl LinkIndex {
                 rows: vec![Self::NO_ROW; span + 1],
             }
         } else {
-            LinkIndex::Sparse(Map::with_capacity_and_hasher(
+            LinkIndex::Sparse(HashMap::with_capacity_and_hasher(
                 links.len(),
                 Default::default(),
             ))

@@ -1,8 +1,10 @@
 //! Reports in time order: totals, blocks, and whether they agree.
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use super::{Block, Check, DeviceMemory, Point};
 use crate::base::interval::Interval;
-use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::trace::{MemoryDevice, MemoryEvent, Trace};
 
@@ -115,7 +117,7 @@ fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
 struct LiveBlocks {
     blocks: Vec<Block>,
     /// By address: positions of live blocks.
-    live: Map<u64, usize>,
+    live: HashMap<u64, usize, FxBuildHasher>,
     check: Check,
     /// Memory from before the recording that was released up to the peak.
     freed_before_peak: u64,

@@ -27,8 +27,7 @@ struct DriverUses(Arc<[DriverUse]>);
 
 /// The driver calls of a trace or window, in time order.
 pub fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
-    let uses = profile.once(|| DriverUses(find(profile).into()));
-    Arc::clone(&uses.0)
+    Arc::clone(&profile.once(|| DriverUses(find(profile).into())).0)
 }
 
 fn find(profile: &Profile) -> Vec<DriverUse> {

@@ -2,6 +2,7 @@
 
 use super::{Block, DeviceMemory, requester};
 use crate::base::format::without_number;
+use crate::base::group;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
@@ -75,21 +76,11 @@ pub struct OperatorMemory {
 }
 
 /// Groups blocks, in order of first appearance.
-fn grouped<'b, K: std::hash::Hash + Eq + Copy>(
+fn grouped<'b, K: std::hash::Hash + Eq>(
     blocks: impl Iterator<Item = &'b Block>,
     mut key: impl FnMut(&Block) -> K,
 ) -> Vec<(K, Vec<&'b Block>)> {
-    let mut index: Map<K, usize> = Map::default();
-    let mut groups: Vec<(K, Vec<&Block>)> = Vec::new();
-    for block in blocks {
-        let key = key(block);
-        let at = *index.entry(key).or_insert(groups.len());
-        match groups.get_mut(at) {
-            Some((_, blocks)) => blocks.push(block),
-            None => groups.push((key, vec![block])),
-        }
-    }
-    groups
+    group::grouped(blocks.map(|block| (key(block), block)), Vec::push)
 }
 
 fn bytes_of(blocks: &[&Block]) -> u64 {
@@ -99,8 +90,7 @@ fn bytes_of(blocks: &[&Block]) -> u64 {
 
 /// The largest block; the first of equal ones.
 fn largest<'b>(blocks: &[&'b Block]) -> Option<&'b Block> {
-    let largest = blocks.iter().rev().max_by_key(|block| block.bytes);
-    largest.copied()
+    blocks.iter().rev().max_by_key(|block| block.bytes).copied()
 }
 
 impl DeviceMemory {
@@ -142,13 +132,12 @@ impl DeviceMemory {
             return Vec::new();
         }
         let mut known: Map<EventId, Option<(StringId, Option<StringId>)>> = Map::default();
-        let mut classes: Map<String, usize> = Map::default();
         let groups = grouped(self.live_at_peak(), |block| {
             let call = block.call?;
             *known.entry(call).or_insert_with(|| modules(profile, call))
         });
         // Instances of a class differ only by their number.
-        let mut holders: Vec<ModuleHolder> = Vec::new();
+        let mut holders: Map<Option<String>, ModuleHolder> = Map::default();
         for (modules, blocks) in groups {
             let class = |name: StringId| {
                 let name = trace.strings.get(name);
@@ -158,21 +147,17 @@ impl DeviceMemory {
                 Some(outer) => format!("{outer} › {}", class(inner)),
                 None => class(inner),
             });
-            let key = module.clone().unwrap_or_default();
-            let at = *classes.entry(key).or_insert(holders.len());
-            if at == holders.len() {
-                holders.push(ModuleHolder {
-                    module,
-                    n_blocks: 0,
-                    bytes: 0,
-                    call: largest(&blocks).and_then(|block| block.call),
-                });
-            }
-            if let Some(holder) = holders.get_mut(at) {
-                holder.n_blocks += blocks.len() as u64;
-                holder.bytes = holder.bytes.saturating_add(bytes_of(&blocks));
-            }
+            let holder = holders.entry(module.clone());
+            let holder = holder.or_insert_with(|| ModuleHolder {
+                module,
+                n_blocks: 0,
+                bytes: 0,
+                call: largest(&blocks).and_then(|block| block.call),
+            });
+            holder.n_blocks += blocks.len() as u64;
+            holder.bytes = holder.bytes.saturating_add(bytes_of(&blocks));
         }
+        let mut holders: Vec<ModuleHolder> = holders.into_values().collect();
         holders.arrange_by_largest(|one| one.bytes);
         holders
     }

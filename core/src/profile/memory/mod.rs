@@ -56,8 +56,7 @@ pub struct Point {
 impl Point {
     /// Unused share of the reserved memory, in percent; `None` if nothing is reserved, as with the CPU allocator.
     pub fn unused_percent(self) -> Option<f64> {
-        let unused = self.unused_bytes()?;
-        Some(unused as f64 / self.reserved as f64 * 100.0)
+        Some(self.unused_bytes()? as f64 / self.reserved as f64 * 100.0)
     }
 
     /// Reserved bytes that are not in use; `None` if nothing is reserved.

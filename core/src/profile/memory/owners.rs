@@ -18,8 +18,7 @@ pub(super) fn add(trace: &Trace, tree: &CallTree, devices: &mut [Reported]) {
         let events = device.events.iter().filter(|event| event.bytes > 0);
         for (block, event) in events.enumerate().take(device.memory.blocks.len()) {
             let MemoryEvent { ts_ns, track, .. } = *event;
-            let of_track = requests.entry(track).or_default();
-            of_track.push((ts_ns, at, block));
+            requests.entry(track).or_default().push((ts_ns, at, block));
         }
     }
     for track in tree.tracks() {

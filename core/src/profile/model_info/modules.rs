@@ -85,8 +85,7 @@ impl Modules {
         let stems = own.iter().map(|class| (stem(class), ()));
         let stems = grouped(stems, |count: &mut usize, ()| *count += 1).into_iter();
         let stems = stems.filter(|(stem, _)| stem.len() > 1);
-        let most = stems.first_max_by_key(|one| one.1);
-        let Some((stem, count)) = most else {
+        let Some((stem, count)) = stems.first_max_by_key(|one| one.1) else {
             return Inferred::default();
         };
         if count == 1 {

@@ -38,29 +38,26 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
 
 /// Groups rows by key, in order of first appearance.
 fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
-    let mut index: Map<CallKey, usize> = Map::default();
-    let mut operations: Vec<Operation> = Vec::new();
+    let mut operations: Map<CallKey, Operation> = Map::default();
     for row in rows {
         let mut key = CallKey::new(profile, row.event, row.category, row.is_recompute);
         key.kernel = row.kernel;
-        let at = *index.entry(key).or_insert(operations.len());
-        if at == operations.len() {
-            operations.push(Operation {
-                key,
-                family: Family::Other,
-                calls: Vec::new(),
-                times_us: Vec::new(),
-                kernel_ns: 0,
-                modelled: None,
-                is_linked: true,
-                estimate: None,
-                sees_window: false,
-                is_part: false,
-                trials: Vec::new(),
-            });
-        }
-        operations[at].calls.push(row);
+        let operation = operations.entry(key).or_insert_with(|| Operation {
+            key,
+            family: Family::Other,
+            calls: Vec::new(),
+            times_us: Vec::new(),
+            kernel_ns: 0,
+            modelled: None,
+            is_linked: true,
+            estimate: None,
+            sees_window: false,
+            is_part: false,
+            trials: Vec::new(),
+        });
+        operation.calls.push(row);
     }
+    let mut operations: Vec<Operation> = operations.into_values().collect();
     for operation in &mut operations {
         // Operations live as long as the trace.
         operation.calls.shrink_to_fit();

@@ -65,8 +65,7 @@ fn untimed(profile: &Profile, operation: &Operation) -> Vec<Vec<GpuId>> {
     let Some(typical) = by_count.get(by_count.len() / 2) else {
         return Vec::new();
     };
-    let most = by_count.last().map_or(0, |call| call.work.len());
-    if most < typical.work.len() + LEAST_OTHERS {
+    if by_count.last().map_or(0, |call| call.work.len()) < typical.work.len() + LEAST_OTHERS {
         return Vec::new();
     }
     let usual = main_kernels(profile, typical);
@@ -74,7 +73,8 @@ fn untimed(profile: &Profile, operation: &Operation) -> Vec<Vec<GpuId>> {
     let usual_ns = median_ns(times.collect()).unwrap_or(0);
     let of_calls = operation.calls.iter().map(|call| {
         let kernels = main_kernels(profile, call);
-        let tunes = kernels.difference(&usual).count() >= LEAST_OTHERS
+        let others = kernels.iter().filter(|kernel| !usual.contains(*kernel));
+        let tunes = others.count() >= LEAST_OTHERS
             && call.kernel_ns >= usual_ns.saturating_mul(LEAST_RATIO);
         let n_trials = call.work.len().saturating_sub(typical.work.len());
         let trials = call.work.get(..n_trials).filter(|_| tunes);

@@ -74,8 +74,7 @@ pub(super) fn overlapping(trace: &Trace, rows: &[Row]) -> (Vec<EventId>, i64) {
             let (end_ns, graph) = (events.end_ns(event), events.correlation(event));
             let later = stream.get(at + 1..).unwrap_or_default().iter();
             let later = later.take(LOOK_AHEAD);
-            let later = later.take_while(|row| row.start_ns < end_ns);
-            let others = later.filter(|row| {
+            let others = later.take_while(|row| row.start_ns < end_ns).filter(|row| {
                 (graph.is_none() || events.correlation(row.event) != graph)
                     && !is_communication_name(trace.name(event))
                     && !is_communication_name(trace.name(row.event))

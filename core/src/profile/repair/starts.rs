@@ -17,8 +17,7 @@ pub(super) fn zero_starts(trace: &Trace, launches: &Launches) -> Vec<EventId> {
         return zeros;
     }
     let others = events.ids().map(|id| events.ts_ns(id));
-    let first = others.filter(|ts_ns| *ts_ns != 0).min();
-    match first {
+    match others.filter(|ts_ns| *ts_ns != 0).min() {
         Some(first_ns) if first_ns >= SECOND_NS => zeros,
         _ => Vec::new(),
     }
@@ -34,8 +33,7 @@ pub(super) fn offsets(
     let linked = work.filter_map(|(row, &event)| {
         let call = launches.launched_by(GpuId(row as u32))?;
         let call_ns = trace.events.ts_ns(call);
-        let offset_ns = trace.events.ts_ns(event).saturating_sub(call_ns);
-        Some((offset_ns, event))
+        Some((trace.events.ts_ns(event).saturating_sub(call_ns), event))
     });
     linked
         .filter(|(_, event)| without.binary_search(event).is_err())

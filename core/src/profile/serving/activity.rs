@@ -123,8 +123,7 @@ impl<'a> Launched<'a> {
         let Some(until_ns) = until_ns.filter(|until_ns| start_ns < *until_ns) else {
             return start_ns;
         };
-        let own = self.profile.gpu.each(own);
-        let stays = own.filter(|one| {
+        let stays = self.profile.gpu.each(own).filter(|one| {
             let is_ahead = one.span.start_ns < until_ns;
             !(is_ahead && one.category != Category::Kernel)
         });
@@ -179,8 +178,7 @@ impl<'a> Launched<'a> {
             gap.length() >= LEAST_GAP_NS && is_waited() && is_queued() && is_early()
         };
         let gaps: Vec<Interval> = gaps_in(hull, &busy).collect();
-        let last = gaps.iter().rev().find(|gap| is_cut(gap))?;
-        Some(last.end_ns)
+        Some(gaps.iter().rev().find(|gap| is_cut(gap))?.end_ns)
     }
 }
 

@@ -72,10 +72,8 @@ fn by_replays(profile: &Profile, graphs: &[Graph]) -> Option<Vec<ServingStep>> {
         first.work.len() >= LEAST_KERNELS && layers.count() >= LEAST_LAYERS
     };
     let whole: Vec<&Graph> = graphs.iter().filter(&mut is_step).collect();
-    let recurs = whole.iter().any(|graph| graph.replays.len() > 1);
-    recurs.then(|| {
-        let replays = whole.iter().flat_map(|graph| &graph.replays);
-        let steps = replays.map(|replay| {
+    whole.iter().any(|graph| graph.replays.len() > 1).then(|| {
+        let steps = whole.iter().flat_map(|graph| &graph.replays).map(|replay| {
             let span = profile.trace.events.span(replay.call);
             let end_ns = span.end_ns.max(span.start_ns.saturating_add(1));
             let on_host = Interval::new(span.start_ns, end_ns);

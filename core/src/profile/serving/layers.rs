@@ -142,8 +142,7 @@ pub(super) fn blocks(
     }
     let own: Vec<GpuId> = launched.during(step.track, step.on_host).collect();
     let whole = of_work(profile, &own)?;
-    let largest = largest_replay(profile, step, graphs);
-    let of_model = largest.and_then(|work| of_work(profile, work));
+    let of_model = largest_replay(profile, step, graphs).and_then(|work| of_work(profile, work));
     // Pieces of a graph have at most one layer.
     let is_model = |one: &Blocks| one.layers.is_some() && one.attention * 2 > whole.attention;
     Some(of_model.filter(is_model).unwrap_or(whole))
@@ -190,8 +189,7 @@ fn of_work(profile: &Profile, work: &[GpuId]) -> Option<Blocks> {
     let counted = |n: usize| run.blocks.round() as usize * n;
     let in_block = longest_in_block(profile, run, of_run(run));
     let agrees = |n: &usize| *n > 0 && counted(*n) == anchors.len();
-    let agreed = in_block.iter().copied().find(agrees);
-    let layers_per_block = agreed.unwrap_or(in_block[0]);
+    let layers_per_block = in_block.iter().copied().find(agrees).unwrap_or(in_block[0]);
     let by_period = counted(layers_per_block);
     Some(Blocks {
         period: run.period(),
@@ -274,8 +272,7 @@ fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> [usize; 3] 
     };
     let calls = block().filter(|one| one.name == longest);
     let calls: Vec<i64> = calls.map(|one| one.span.length()).collect();
-    let longest_ns = calls.iter().copied().max().unwrap_or(0);
-    let least_ns = longest_ns / 100 * AS_LONG_PERCENT;
+    let least_ns = calls.iter().copied().max().unwrap_or(0) / 100 * AS_LONG_PERCENT;
     let is_as_long = |ns: &&i64| **ns >= least_ns;
     let is_of_experts = MoeRole::of_name(profile.trace.strings.get(longest)) == Some(MoeRole::Gemm);
     let layers_of_experts = match is_of_experts && calls.len().is_multiple_of(2) {

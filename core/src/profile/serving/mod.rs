@@ -207,8 +207,7 @@ impl Serving {
             .filter(|step| is_inside(step))
             .cloned()
             .collect();
-        let stages = self.stages.iter();
-        let stages = stages.filter(|stage| {
+        let stages = self.stages.iter().filter(|stage| {
             stage
                 .span
                 .overlap(span)
@@ -274,8 +273,7 @@ fn measure(steps: &mut [ServingStep], launched: &activity::Launched) {
         };
         let start_ns = own.span.start_ns;
         let followed = next.insert(step.track, start_ns);
-        let until = followed.filter(|until_ns| *until_ns > start_ns);
-        let (span, basis) = match until {
+        let (span, basis) = match followed.filter(|until_ns| *until_ns > start_ns) {
             Some(until_ns) => (Interval::new(start_ns, until_ns), Basis::StartToStart),
             None => (own.span, Basis::GpuSpan),
         };

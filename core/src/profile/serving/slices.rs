@@ -103,8 +103,7 @@ pub fn of_work(profile: &Profile, serving: &Serving, work: &[GpuId]) -> Vec<Slic
         return Vec::new();
     };
     let anchors = anchors(profile, &main);
-    let counted = serving.blocks.as_ref().and_then(|blocks| blocks.layers);
-    let is_layer = counted == Some(anchors.len());
+    let is_layer = serving.blocks.as_ref().and_then(|blocks| blocks.layers) == Some(anchors.len());
     let places = cuts(profile, &main, &anchors);
     let start_ns = |at: usize| {
         let id = main.get(at)?;
@@ -192,6 +191,5 @@ fn lead(group: &[usize], anchors: &[usize], runs: &[periods::Run]) -> Option<usi
         .iter()
         .filter(inside)
         .max_by_key(|run| run.span.len())?;
-    let first = anchors.iter().find(|at| run.span.contains(at))?;
-    Some((first - run.span.start) % apart.max(1))
+    Some((anchors.iter().find(|at| run.span.contains(at))? - run.span.start) % apart.max(1))
 }

@@ -271,8 +271,7 @@ fn lead_of(anchor: usize, anchors: &[usize], runs: &[Run]) -> Option<usize> {
         .iter()
         .filter(|run| run.period() > 1.5 && run.span.contains(&anchor));
     let run = around.max_by_key(|run| run.span.len())?;
-    let first = anchors.iter().find(|anchor| run.span.contains(anchor))?;
-    Some(first - run.span.start)
+    Some(anchors.iter().find(|anchor| run.span.contains(anchor))? - run.span.start)
 }
 
 /// The end of the last layer: it is as long as the last earlier layer with the same attention kernel.
@@ -289,8 +288,7 @@ fn last_end(anchors: &[usize], starts: &[usize], symbols: &[u32]) -> usize {
         (Some(start), Some(next)) => next - start,
         _ => 0,
     };
-    let start = starts.last().copied().unwrap_or(0);
-    (start + length).clamp(last + 1, symbols.len())
+    (starts.last().copied().unwrap_or(0) + length).clamp(last + 1, symbols.len())
 }
 
 #[cfg(test)]

@@ -191,8 +191,7 @@ fn mixed(
                 .iter()
                 .flat_map(|one| loads.get(one.clone()).unwrap_or_default())
         };
-        let with = all().filter(|load| load.has_prefill).count();
-        with as f64 / all().count().max(1) as f64
+        all().filter(|load| load.has_prefill).count() as f64 / all().count().max(1) as f64
     };
     let wanted = share(regions);
     let stride = (asked / (asked / 2).clamp(1, 10)).max(1);

@@ -27,8 +27,7 @@ impl ImageTokens {
     fn find(profile: &Profile) -> Option<ImageTokens> {
         let config = profile.sources.config.as_ref();
         let model = config.and_then(|config| config.diffusion());
-        let inputs = inputs_of_graphs(profile);
-        inputs.iter().find_map(|shapes| {
+        inputs_of_graphs(profile).iter().find_map(|shapes| {
             let of_model = model.and_then(|model| by_widths(model, shapes));
             of_model.or_else(|| by_positions(shapes))
         })

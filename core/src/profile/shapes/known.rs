@@ -63,8 +63,7 @@ fn usual_layers(passes: &[ForwardPass]) -> Option<u64> {
 
 /// The number of layers in a step, if both ways to count agree.
 fn eager_layers(profile: &Profile) -> Option<u64> {
-    let blocks = profile.serving()?.blocks.as_ref()?;
-    Some(blocks.layers? as u64)
+    Some(profile.serving()?.blocks.as_ref()?.layers? as u64)
 }
 
 /// K (the hidden size) and N of a recorded GEMM that computes logits.

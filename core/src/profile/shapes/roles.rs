@@ -41,8 +41,7 @@ pub(super) fn parts(steps: &[Step]) -> Vec<Part> {
     let mut before = None;
     let mut parts: Vec<Part> = Vec::new();
     for (layer, until) in starts.enumerate() {
-        let from = before.map_or(0, |at: usize| at + 1);
-        let range = from..until.unwrap_or(steps.len());
+        let range = before.map_or(0, |at: usize| at + 1)..until.unwrap_or(steps.len());
         let after = before.map(|_| layer.saturating_sub(1));
         parts.push(Part::new(steps, range, after, until.map(|_| layer)));
         before = until;
@@ -182,8 +181,7 @@ impl Pass<'_> {
                 None => Role::Attention,
             };
             let end = anchors.get(layer + 1).copied().unwrap_or(steps.len());
-            let own = (*at..end).take_while(|at| !matches!(steps.get(*at), Some(Step::Gemm)));
-            for at in own {
+            for at in (*at..end).take_while(|at| !matches!(steps.get(*at), Some(Step::Gemm))) {
                 let is_attention =
                     matches!(steps.get(at), Some(Step::Attention | Step::AttentionSum));
                 if let Some(slot) = places.get_mut(at).filter(|_| is_attention) {
@@ -260,10 +258,7 @@ impl Pass<'_> {
             role.is_none_or(|gemm| roles.get(gemm).is_some_and(|role| ACTIVATED.contains(role)))
         });
         let is_routed = match at(&[Role::Router]).zip(part.top_k) {
-            Some((router, top_k)) => {
-                let last = part.gemms.iter().rfind(|at| **at < top_k);
-                last == Some(&router)
-            }
+            Some((router, top_k)) => part.gemms.iter().rfind(|at| **at < top_k) == Some(&router),
             None => true,
         };
         is_between && is_activated && is_routed
@@ -289,8 +284,7 @@ impl Pass<'_> {
         }) = &arranged
         {
             let first = part.gemms.len().saturating_sub(roles.len());
-            let placed = part.gemms.iter().skip(first).zip(roles).enumerate();
-            for (n, (at, role)) in placed {
+            for (n, (at, role)) in part.gemms.iter().skip(first).zip(roles).enumerate() {
                 let is_next = n + n_before >= roles.len() && *role != Role::LmHead;
                 if is_next {
                     input.get_or_insert(*at);

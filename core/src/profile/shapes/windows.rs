@@ -39,8 +39,7 @@ fn estimate(profile: &Profile, operation: &Operation, window: u64) -> Option<Est
         let launched = first.map(|work| work.span);
         let trace = &profile.trace;
         let annotation = profile.batches().around(trace, call.event, launched)?;
-        let batch = batch::parse(trace.strings.get(annotation))?;
-        estimate::attention(&batch, sizes, &dtype)
+        estimate::attention(&batch::parse(trace.strings.get(annotation))?, sizes, &dtype)
     };
     let all: Option<Vec<Modelled>> = operation.calls.iter().map(of_call).collect();
     let (all, n) = (all?, operation.calls.len().max(1) as f64);

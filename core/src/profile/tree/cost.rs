@@ -166,8 +166,7 @@ pub fn own_cpu_ns(trace: &Trace, tree: &CallTree, node: NodeId) -> i64 {
     };
     // If a call outlasts its caller by a rounding error, two siblings may overlap.
     let mut counted_until_ns = call.start_ns;
-    let below = tree.children(node).filter_map(recorded);
-    let below = below.map(|child| {
+    let below = tree.children(node).filter_map(recorded).map(|child| {
         let start_ns = child.start_ns.max(counted_until_ns);
         let end_ns = child.end_ns.min(call.end_ns).max(start_ns);
         counted_until_ns = end_ns;

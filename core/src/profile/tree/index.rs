@@ -70,8 +70,7 @@ impl Index {
                 nodes.get(place).copied()
             }
             Index::Searched { trace, strays } => {
-                let trace = trace.upgrade()?;
-                let events = &trace.events;
+                let events = &trace.upgrade()?.events;
                 let key = |event: EventId| (events.ts_ns(event), event);
                 let on_thread = || {
                     let track = events.track(event);

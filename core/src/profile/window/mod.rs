@@ -114,8 +114,7 @@ impl Window {
     /// call counts by its start.
     pub(crate) fn has(&self, trace: &Trace, work: EventId, call: Option<EventId>) -> bool {
         if let Some(device) = &self.device {
-            let gpu = process(trace, work).map(|gpu| trace.strings.get(gpu));
-            return gpu == Some(device);
+            return process(trace, work).map(|gpu| trace.strings.get(gpu)) == Some(device);
         }
         match self.on_host.zip(call) {
             Some((on_host, call)) if on_host.of_thread => {

@@ -347,8 +347,11 @@ impl GpuAnnotations {
             }
         }
         // Several processes use the same ids, so the owner is unknown.
-        spans.retain(|key, _| on_host.get(key).is_none_or(|ranges| *ranges == 1));
-        GpuAnnotations { spans }
+        let is_own = |key: &_| on_host.get(key).is_none_or(|ranges| *ranges == 1);
+        let own = spans.into_iter().filter(|(key, _)| is_own(key));
+        GpuAnnotations {
+            spans: own.collect(),
+        }
     }
 
     /// The one with the same name and id as the step's annotation on the CPU.
@@ -385,8 +388,7 @@ impl Launched {
         for (_, launched) in profile.gpu.iter() {
             match launched.launched_by {
                 Some(call) => {
-                    let of_process = work.entry(process(trace, call)).or_default();
-                    of_process.push(Piece {
+                    work.entry(process(trace, call)).or_default().push(Piece {
                         launched_ns: trace.events.ts_ns(call),
                         span: launched.span,
                         computes: launched.class == GpuClass::Computation,

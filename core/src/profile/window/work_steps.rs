@@ -82,8 +82,7 @@ impl WorkSteps {
 
     /// The position of the step that a piece of GPU activity belongs to; `None` if it is outside of all steps.
     pub fn of(&self, work: GpuId) -> Option<usize> {
-        let step = self.of.get(work.index()).copied().flatten()?;
-        usize::try_from(step).ok()
+        usize::try_from(self.of.get(work.index()).copied().flatten()?).ok()
     }
 }
 

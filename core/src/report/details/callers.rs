@@ -1,12 +1,11 @@
 //! The callers of a subject: modules, Python functions and operators around it.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use super::{Instance, in_tree, longest};
 use crate::base::format;
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::findings::Input;
 use crate::names::frames::is_framework;
@@ -76,7 +75,7 @@ pub(super) fn table(
 fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Caller> {
     let (input, tree) = (report.analysis_input(profile), super::tree(profile));
     // Most calls of a loop have the same names around them: each distinct path is resolved once.
-    let mut ways: HashMap<Vec<StringId>, Option<usize>, FxBuildHasher> = HashMap::default();
+    let mut ways: Map<Vec<StringId>, Option<usize>> = Map::default();
     let mut callers: Vec<Caller> = Vec::new();
     for instance in instances {
         let Some(node) = tree.node_of(instance.event) else {

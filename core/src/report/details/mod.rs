@@ -27,8 +27,6 @@ pub use subject::{KernelKey, Subject};
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use super::cards::{Light, detail_heading};
@@ -38,6 +36,7 @@ use super::shapes::shapes;
 use super::sheet::Field;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
+use crate::base::map::Set;
 use crate::base::sort::Arrange;
 use crate::findings::finding::projections;
 use crate::names::{Family, family_of_kernel, family_of_op, op_category};
@@ -416,8 +415,7 @@ fn findings(
     let work = instances.iter().flat_map(|instance| &instance.work);
     let work = work.filter_map(|id| profile.gpu.get(*id));
     let calls = instances.iter().map(|instance| instance.event);
-    let events: HashSet<EventId, FxBuildHasher> =
-        work.map(|work| work.event).chain(calls).collect();
+    let events: Set<EventId> = work.map(|work| work.event).chain(calls).collect();
     let ranked = report.analyses.findings.ranked.iter();
     ranked
         .filter(|ranked| {

@@ -39,8 +39,7 @@ impl KernelKey {
     /// The row that a piece of GPU activity belongs to.
     pub fn of(profile: &Profile, work: GpuId) -> Option<KernelKey> {
         let work = profile.gpu.get(work)?;
-        let op = work.parent_event(profile);
-        let launcher = op.or(work.launched_by);
+        let launcher = work.parent_event(profile).or(work.launched_by);
         Some(KernelKey {
             name: work.name,
             launcher: launcher

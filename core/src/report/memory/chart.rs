@@ -121,8 +121,7 @@ impl MemoryChart {
         points.push(point(WIDTHS as f64, last.allocated, last.reserved));
         let begin_ns = begin_ns(&profile.trace);
         let time = |ns: i64| format::time_ns(ns.saturating_sub(begin_ns));
-        let ticks = round_times(axis.start_ns.saturating_sub(begin_ns), axis.length());
-        let ticks = ticks.map(|ns| {
+        let ticks = round_times(axis.start_ns.saturating_sub(begin_ns), axis.length()).map(|ns| {
             let ns = ns.saturating_add(begin_ns);
             (at(ns), time(ns))
         });

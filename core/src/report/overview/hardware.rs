@@ -237,8 +237,7 @@ fn missing(
     let candidates = hardware::candidates(devices);
     match recorded_on {
         None if !candidates.is_empty() => {
-            let names = candidates.iter().map(|gpu| &*gpu.name);
-            let names: Vec<&str> = names.collect();
+            let names: Vec<&str> = candidates.iter().map(|gpu| &*gpu.name).collect();
             format!(
                 "The trace does not say which GPU it was recorded on, only its version, which fits {}; choose one to compare with what it can do.",
                 names.join(", ")

@@ -45,8 +45,7 @@ pub(super) fn fact(profile: &Profile, evaluations: &[Evaluation]) -> Option<(Str
 
 /// "256 of the image, 512 of the text (from neighbors)" for a diffusion transformer.
 pub(super) fn image_tokens(profile: &Profile) -> Option<(String, String)> {
-    let serving = profile.serving()?;
-    serving.of(Some(Phase::Diffusion)).next()?;
+    profile.serving()?.of(Some(Phase::Diffusion)).next()?;
     let tokens = ImageTokens::of(profile)?;
     let [image, text] = [tokens.image, tokens.text].map(format::count);
     let source = Source::Neighbors.label();

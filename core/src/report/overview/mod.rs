@@ -185,8 +185,7 @@ fn serving_facts(
     if let Some([floor, traffic]) =
         step_memory::facts(profile, options, evaluations, &serving.phases)
     {
-        let of_it = step_memory::phase_of_memory(&serving.phases);
-        let label = of_it.map(|phase| phase.phase.clone());
+        let label = step_memory::phase_of_memory(&serving.phases).map(|phase| phase.phase.clone());
         let mut phases = serving.phases.iter().zip(&mut serving.key_facts);
         if let Some((_, facts)) = phases.find(|(one, _)| Some(&one.phase) == label.as_ref()) {
             facts.push(floor);

@@ -115,8 +115,7 @@ impl Quality {
         arguments: Vec<(Level, String)>,
         thresholds: &Thresholds,
     ) -> Quality {
-        let unattributed = Unattributed::of(profile);
-        let percent = unattributed.percent();
+        let percent = Unattributed::of(profile).percent();
         let is_little = percent.is_none_or(|share| share < thresholds.unlinked_percent);
         let mut lines = lines(&profile.warnings, is_little);
         say_how_much(profile, &mut lines);

@@ -1,12 +1,11 @@
 //! Where the time went: by kind of work, by operation and by kernel.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::{Interval, busy, percent_of, sum};
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::{Certainty, Family, family_of_op, op_category};
 use crate::profile::Profile;
@@ -71,8 +70,6 @@ pub(super) struct Times {
     pub(super) kernels: Vec<WorkTime>,
 }
 
-type Table<K, V> = HashMap<K, V, FxBuildHasher>;
-
 /// Time by family, as an array in the order of [`Family::ALL`].
 type PerFamily = [i64; Family::ALL.len()];
 
@@ -82,9 +79,8 @@ struct Sums {
     without_trials: Vec<(Family, i64)>,
     trials_ns: i64,
     by_kernel_name_ns: i64,
-    by_operation: Table<(StringId, bool), PerFamily>,
-    /// By name, in order of appearance.
-    kernels: Vec<(StringId, u64, PerFamily)>,
+    by_operation: Map<(StringId, bool), PerFamily>,
+    kernels: Map<StringId, (u64, PerFamily)>,
 }
 
 impl Sums {
@@ -94,9 +90,8 @@ impl Sums {
         let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
         let mut spans_without_trials = spans.clone();
         let mut trials: Vec<Interval> = Vec::new();
-        let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
-        let mut by_kernel: Table<StringId, usize> = Table::default();
-        let mut kernels: Vec<(StringId, u64, PerFamily)> = Vec::new();
+        let mut by_operation: Map<(StringId, bool), PerFamily> = Map::default();
+        let mut kernels: Map<StringId, (u64, PerFamily)> = Map::default();
         let mut by_kernel_name: Vec<Interval> = Vec::new();
         for (id, work) in profile.gpu.iter() {
             let label = labels.of(id, work);
@@ -120,12 +115,9 @@ impl Sums {
                 let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
                 add(per_family, family, dur_ns);
             }
-            let row = *by_kernel.entry(work.name).or_insert(kernels.len());
-            if row == kernels.len() {
-                kernels.push((work.name, 0, PerFamily::default()));
-            }
-            kernels[row].1 += 1;
-            add(&mut kernels[row].2, family, dur_ns);
+            let (count, times) = kernels.entry(work.name).or_default();
+            *count += 1;
+            add(times, family, dur_ns);
         }
         let families = longest_first(spans);
         Sums {
@@ -167,7 +159,7 @@ pub(super) fn on_gpu(profile: &Profile, whole: &GpuTimeline, thresholds: &Thresh
 
 fn operations_on_gpu(
     profile: &Profile,
-    by_operation: &Table<(StringId, bool), PerFamily>,
+    by_operation: &Map<(StringId, bool), PerFamily>,
     busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<WorkTime> {
@@ -189,13 +181,13 @@ fn operations_on_gpu(
 
 fn top_kernels(
     profile: &Profile,
-    kernels: &[(StringId, u64, PerFamily)],
+    kernels: &Map<StringId, (u64, PerFamily)>,
     busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<WorkTime> {
     let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
         .iter()
-        .map(|(name, count, times)| (*name, *count, main_family(times, thresholds), sum(*times)))
+        .map(|(name, (count, times))| (*name, *count, main_family(times, thresholds), sum(*times)))
         .collect();
     // Stable sort: ties keep order of appearance.
     kernels.arrange_by_largest(|&(.., ns)| ns);

@@ -75,8 +75,7 @@ const LEAST_DEVIATIONS: i64 = 5;
 /// The steps that have GPU activity, in the order in which the CPU ran them.
 pub fn step_figures<'a>(serving: &'a Serving, thresholds: &Thresholds) -> Vec<StepFigures<'a>> {
     let graphs = first_graphs(serving);
-    let all = serving.steps.iter().zip(1..);
-    let working = all.filter_map(|(step, number)| {
+    let working = serving.steps.iter().zip(1..).filter_map(|(step, number)| {
         Some(StepFigures {
             number,
             step,
@@ -304,8 +303,7 @@ impl BatchFigures {
     ) -> BatchFigures {
         let batches = || steps.iter().map(|one| one.step.batch);
         let counts = |of: fn(&Batch) -> Option<u64>| -> Option<Vec<i64>> {
-            let all = batches().map(|batch| Some(of(&batch?)? as i64));
-            all.collect()
+            batches().map(|batch| Some(of(&batch?)? as i64)).collect()
         };
         let kv_tokens = counts(Batch::kv_tokens).and_then(median_ns);
         BatchFigures {

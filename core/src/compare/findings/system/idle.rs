@@ -207,8 +207,7 @@ fn region_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
     let regions = sides.map(|side| side.idle.regions).both()?;
     let Pair { reference, target } = regions;
     let scaled_ns = comparison.amount.scaled(reference.1);
-    let grown_before_ns = target.1.saturating_sub(scaled_ns);
-    let is_most = grown_before_ns.saturating_mul(2) >= grown_ns;
+    let is_most = target.1.saturating_sub(scaled_ns).saturating_mul(2) >= grown_ns;
     let counted = |n: f64| format::counted(n.round() as u64, "compiled region");
     (is_most && target.0 >= reference.0 * MORE).then(|| {
         vec![

@@ -64,8 +64,7 @@ fn entry(text: &[u8]) -> Option<(&[u8], Option<i128>)> {
     let (key, rest) = (text.get(..end)?, text.get(end + 1..)?);
     let value = rest.trim_ascii_start().strip_prefix(b":")?.trim_ascii();
     let value = value.strip_prefix(b"\"").unwrap_or(value);
-    let value = value.strip_suffix(b"\"").unwrap_or(value);
-    let value = std::str::from_utf8(value).ok();
+    let value = std::str::from_utf8(value.strip_suffix(b"\"").unwrap_or(value)).ok();
     Some((key, value.and_then(|value| value.parse().ok())))
 }
 

@@ -39,8 +39,7 @@ impl Reader {
         let mut cursor = Cursor::new(window, pos, Quotes::Strict);
         let mut head = || {
             let span = cursor.string()?;
-            let colon = cursor.skip_space()?;
-            if colon != b':' {
+            if cursor.skip_space()? != b':' {
                 return Err(Stop::Bad);
             }
             cursor.pos += 1;

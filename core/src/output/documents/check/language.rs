@@ -162,8 +162,7 @@ pub(super) fn lengths(written: &Written) -> Verdict {
             defects.push(format!("P{} has {n} lines", card.number));
         }
         let problem = written.subject.words().problem;
-        let text = part.spans(problem).map(without_names).unwrap_or_default();
-        if sentences(&text).len() > 1 {
+        if sentences(&part.spans(problem).map(without_names).unwrap_or_default()).len() > 1 {
             let number = card.number;
             defects.push(format!(
                 "“{problem}” of P{number} is more than one sentence"

@@ -36,15 +36,13 @@ pub(super) fn sections(written: &Written) -> Verdict {
     for file in &written.files {
         let parts = parts(&file.document.blocks, 1);
         for (name, value) in &file.fields {
-            let found = parts.first().and_then(|part| part.field(name));
-            if found.as_deref() != Some(value) {
+            if parts.first().and_then(|part| part.field(name)).as_deref() != Some(value) {
                 defects.push(format!("{}: {name} is not {value}", file.key));
             }
         }
     }
     let below = |document: &'_ Document, section: &str| -> Vec<String> {
-        let blocks = document.section(section).unwrap_or_default();
-        let headings = headings(blocks, 3).into_iter();
+        let headings = headings(document.section(section).unwrap_or_default(), 3).into_iter();
         headings.map(str::to_owned).collect()
     };
     let appendix = below(&written.fair, "Appendix");
@@ -127,8 +125,7 @@ pub(super) fn pairs<'a>(written: &'a Written) -> Vec<(Part<'a>, Card<'a>)> {
 
 pub(super) fn detail<'a>(written: &'a Written, card: &Card) -> Option<Part<'a>> {
     let heading = card.detail_heading();
-    let details = written.fair.section(written.subject.words().details)?;
-    let mut found = parts(details, 4).into_iter();
+    let mut found = parts(written.fair.section(written.subject.words().details)?, 4).into_iter();
     found.find(|part| part.heading == heading)
 }
 
@@ -150,8 +147,7 @@ pub(super) fn cards(written: &Written) -> Verdict {
         // Under the heading of its section.
         let mut places = parts(details.unwrap_or_default(), 3).into_iter();
         let is_place = |place: &Part| {
-            let title = place.heading.split_once(". ").map(|(_, title)| title);
-            title == Some(card.place.as_str())
+            place.heading.split_once(". ").map(|(_, title)| title) == Some(card.place.as_str())
                 && headings(place.blocks, 4).contains(&card.detail_heading().as_str())
         };
         if !places.any(|place| is_place(&place)) {

@@ -41,8 +41,7 @@ pub(super) fn wrong_sums(comparison: &Comparison) -> Option<Vec<String>> {
         let [one, other] = [sum.reference, sum.target].map(format::time_ns);
         defects.push(format!("parts sum up to {one} and {other}"));
     }
-    let sides = comparison.sides.as_ref();
-    let timelines = sides.map(|side| side.timeline.as_ref());
+    let timelines = comparison.sides.as_ref().map(|side| side.timeline.as_ref());
     let idle = timelines.map(|whole| whole.map_or(0, |whole| whole.idle_ns));
     if comparison.has_gpu_times() && parts.of_kind(PartKind::Idle) != idle {
         defects.push("idle time is not that of the timelines".to_owned());

@@ -23,8 +23,7 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
     parts.extend(tables::memory(comparison));
     parts.extend(tables::waterfall(comparison));
     parts.extend(tables::categories(comparison));
-    let gaps = comparison.gaps.ranked.iter();
-    for (gap, card) in gaps.zip(comparison.cards()) {
+    for (gap, card) in comparison.gaps.ranked.iter().zip(comparison.cards()) {
         let (data, projected) = (data(comparison, gap), projected(comparison, gap));
         parts.push(part(card.place.as_str(), |document| {
             card.details(document, data, projected);
@@ -46,13 +45,12 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
 pub(super) fn places(comparison: &Comparison) -> Vec<String> {
     let gaps = comparison.gaps.ranked.iter();
     gaps.map(|gap| match &gap.subject {
-        About::Operations(rows) => {
-            let first = operations(comparison, gap).next();
-            first.map_or(String::new(), |op| match rows.len() {
+        About::Operations(rows) => operations(comparison, gap)
+            .next()
+            .map_or(String::new(), |op| match rows.len() {
                 1 => heading(op),
                 n => format!("{} with {n} sets of arguments", words::quoted(&op.name)),
-            })
-        }
+            }),
         About::Unmatched(_) => "Operations of the target alone".to_owned(),
         About::ExposedCommunication => "Exposed communication".to_owned(),
         About::ExposedCopies => "Exposed memory copies".to_owned(),

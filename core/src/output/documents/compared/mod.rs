@@ -64,8 +64,7 @@ impl Subject for Comparison {
     }
 
     fn warnings(&self) -> Vec<Line> {
-        let caveats = self.caveats();
-        caveats.iter().map(|caveat| line(caveat)).collect()
+        self.caveats().iter().map(|caveat| line(caveat)).collect()
     }
 
     fn recommendations(&self) -> String {

@@ -42,8 +42,7 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
     let mut svg = Svg::new(2.0 * ROW + 30.0, "How the time of both traces splits");
     for (row, which) in Which::ALL.into_iter().enumerate() {
         let top = row as f64 * ROW;
-        let side = comparison.sides.get(which);
-        let name = format::middle_ellipsis(&side.name, 24);
+        let name = format::middle_ellipsis(&comparison.sides.get(which).name, 24);
         svg.text(0.0, top + 14.0, "start", &name);
         let role = format!("({})", which.label());
         svg.text(0.0, top + 30.0, "start", &role);

@@ -108,8 +108,7 @@ fn takes(comparison: &Comparison, what: &str, times: Pair<i64>) -> String {
             )
         }
         None => {
-            let as_much = comparison.for_as_many_calls();
-            let as_much = as_much.map(|(ratio, times)| {
+            let as_much = comparison.for_as_many_calls().map(|(ratio, times)| {
                 format!(
                     " By its calls it does {} as much, for which the reference would take {}{}.",
                     words::times(ratio),

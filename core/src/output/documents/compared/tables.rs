@@ -75,8 +75,7 @@ pub(super) fn steps(comparison: &Comparison) -> Option<Part> {
     let rows = &comparison.steps;
     let counts = |n: Pair<usize>| format!("{} / {}", n.reference, n.target);
     let kv = |row: &StepPair| {
-        let tokens = row.kv_tokens.both();
-        let texts = tokens.map(|both| both.map(format::count));
+        let texts = row.kv_tokens.both().map(|both| both.map(format::count));
         dash(texts, |both| {
             format!("{} / {}", both.reference, both.target)
         })
@@ -165,8 +164,7 @@ fn of_named<K, T: Timed>(
 ) -> Option<Part> {
     let shown = |side: &Option<T>| dash(side.as_ref(), |side| format::time_ns(side.ns()));
     let change = |row: &Named<K, T>| {
-        let change = row.times().change_percent();
-        words::signed_percent(change.filter(|_| row.is_matched()))
+        words::signed_percent(row.times().change_percent().filter(|_| row.is_matched()))
     };
     let difference = |row: &Named<K, T>| format::signed_time_ns(row.times().difference());
     let table: DocTable = DocTable::of(rows.iter().take(MAX_ROWS))
@@ -261,8 +259,7 @@ pub(super) fn unmatched(
 }
 
 pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
-    let timelines = comparison.timelines();
-    let host = match timelines.both() {
+    let host = match comparison.timelines().both() {
         Some(_) => &[],
         None => comparison.host.as_slice(),
     };

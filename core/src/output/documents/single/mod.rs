@@ -112,8 +112,7 @@ impl Subject for Input<'_> {
             .gpu
             .as_ref()
             .filter(|_| hardware.mismatch.is_some());
-        let other = other.map(|gpu| &gpu.name);
-        let other = other.map(|gpu| {
+        let other = other.map(|gpu| &gpu.name).map(|gpu| {
             format!("Savings from a roofline are those on the {gpu}, on which this run was not recorded.")
         });
         cards.together.into_iter().chain(other).collect()

@@ -111,12 +111,11 @@ fn metrics(source: &Input) -> DocTable {
             ];
             ROWS.into_iter().zip(values).collect()
         }
-        Measure::Host => {
-            let facts = overview.facts.iter();
-            facts
-                .map(|(label, value)| (label.as_str(), line(value)))
-                .collect()
-        }
+        Measure::Host => overview
+            .facts
+            .iter()
+            .map(|(label, value)| (label.as_str(), line(value)))
+            .collect(),
     };
     let top = top_category(source).map(text);
     rows.extend(top.map(|category| ("Top Bottleneck Category", category)));

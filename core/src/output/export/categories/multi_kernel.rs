@@ -118,8 +118,7 @@ pub(super) fn data(input: &Input) -> Option<Json> {
 }
 
 fn copies(facts: &Facts) -> Json {
-    let by_direction = facts.copies.directions.iter();
-    let by_direction = by_direction.map(|(direction, copies)| {
+    let by_direction = facts.copies.directions.iter().map(|(direction, copies)| {
         let value = json!({
             "count": copies.count,
             "total_time_us": us(copies.time_ns),

@@ -303,8 +303,7 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
 
 /// The measurements of a row.
 fn sides<K, T>(row: &Row<K, T>, record: fn(&T) -> Json) -> Pair<Option<Json>> {
-    let sides = row.sides.as_ref();
-    sides.map(|side| side.as_ref().map(record))
+    row.sides.as_ref().map(|side| side.as_ref().map(record))
 }
 
 fn labels(comparison: &Comparison, subject: &Subjects) -> Vec<String> {

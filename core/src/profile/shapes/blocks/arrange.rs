@@ -103,10 +103,9 @@ impl Pass<'_> {
                 return None;
             }
         }
-        let marks = self.activations(part).map(|until| {
-            let before = wide.iter().filter(|gemm| **gemm < until);
-            before.count()
-        });
+        let marks = self
+            .activations(part)
+            .map(|until| wide.iter().filter(|gemm| **gemm < until).count());
         Some(Split {
             marks: marks.collect(),
             narrow,

@@ -57,8 +57,7 @@ impl BottomUp {
             .map(|(_, of)| of.label)
             .collect();
         let parts = ids().filter(|(_, of)| costly.contains(&of.label));
-        let parts = parts.map(|(id, _)| Part { root: id, call: id });
-        let parts: Vec<Part> = parts.collect();
+        let parts: Vec<Part> = parts.map(|(id, _)| Part { root: id, call: id }).collect();
         let mut tree = BottomUp {
             top_down,
             nodes: Vec::new(),

@@ -1,7 +1,9 @@
 //! Builds a [`MergedTree`].
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use super::{Label, Merged, MergedTree, Node};
-use crate::base::map::Map;
 use crate::profile::Profile;
 use crate::profile::tree::cost::own_cpu_of_all;
 use crate::profile::tree::{Cost, Launched, NodeId, Owner};
@@ -10,7 +12,7 @@ use crate::profile::tree::{Cost, Launched, NodeId, Owner};
 #[derive(Default)]
 pub(super) struct Builder {
     nodes: Vec<Node>,
-    index: Map<(u32, Label), u32>,
+    index: HashMap<(u32, Label), u32, FxBuildHasher>,
 }
 
 impl Builder {

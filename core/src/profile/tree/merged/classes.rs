@@ -198,8 +198,7 @@ impl ClassTree {
         let mut siblings: Vec<MergedId> = self.roots().collect();
         loop {
             let part = way.pop()?;
-            let here = siblings.into_iter().find(|id| self.has_part(*id, part))?;
-            let mut here = here;
+            let mut here = siblings.into_iter().find(|id| self.has_part(*id, part))?;
             if self.is_split(here) {
                 let mut single = self.children(here);
                 here = single.find(|id| self.has_part(*id, part))?;

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::diff_stats;
-use super::kinds::{KINDS, Keys, SheetKind};
-use super::windows;
+use crate::compare::sheets::kinds::{KINDS, Keys, SheetKind};
+use crate::compare::sheets::{diff_stats, windows};
 use crate::report::sheet::Column;
 
 const HEAD: &str = "

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::compare::sheets;
+use super::assert_page;
+use crate::compare::sheets::tests::columns_doc;
 use crate::job::sheets as job;
 use crate::report::labels;
 use crate::report::sheet::{Column, Unit};
@@ -34,7 +35,7 @@ const OWN_SHEETS: [&str; 8] = [
 ];
 
 /// The columns of all sheets as Markdown. Sheets with the same columns share a table.
-pub fn columns_markdown() -> String {
+fn columns_markdown() -> String {
     let mut out = HEAD.to_owned();
     let mut tables: Vec<(Vec<Column>, Vec<&SheetKind>)> = Vec::new();
     for kind in SHEETS {
@@ -61,7 +62,7 @@ pub fn columns_markdown() -> String {
         };
         table(&mut out, columns);
     }
-    out.push_str(&sheets::columns_markdown(table));
+    out.push_str(&columns_doc::columns_markdown(table));
     out.push_str(OF_JOBS);
     for kind in job::SHEETS {
         let mark = if kind.is_own { " \u{2726}" } else { "" };
@@ -112,35 +113,29 @@ fn unit(unit: Unit) -> &'static str {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::assert_page;
+#[test]
+fn the_page_says_what_the_code_does() {
+    assert_page("columns.md", &columns_markdown(), "columns_doc");
+}
 
-    #[test]
-    fn the_page_says_what_the_code_does() {
-        assert_page("columns.md", &columns_markdown(), "columns_doc");
-    }
-
-    /// Each meaning has to stand alone: readers see one row at a time, for example in a tooltip.
-    #[test]
-    fn every_meaning_is_a_sentence_of_its_own() {
-        let traces = SHEETS
-            .iter()
-            .map(|kind| (kind.name, (kind.columns)(&Parts::ALL)));
-        let jobs = job::SHEETS.iter().map(|kind| (kind.name, (kind.columns)()));
-        for (name, columns) in traces.chain(jobs) {
-            for (row, column) in columns.iter().enumerate() {
-                let place = format!("{name}: {}", column.label);
-                assert!(column.doc.ends_with('.'), "{place}");
-                assert!(!column.doc.starts_with("The same"), "{place}");
-                assert!(!column.doc.contains('|'), "{place}");
-                let rest = &columns[row + 1..];
-                assert!(
-                    rest.iter().all(|other| other.label != column.label),
-                    "{place}"
-                );
-            }
+/// Each meaning has to stand alone: readers see one row at a time, for example in a tooltip.
+#[test]
+fn every_meaning_is_a_sentence_of_its_own() {
+    let traces = SHEETS
+        .iter()
+        .map(|kind| (kind.name, (kind.columns)(&Parts::ALL)));
+    let jobs = job::SHEETS.iter().map(|kind| (kind.name, (kind.columns)()));
+    for (name, columns) in traces.chain(jobs) {
+        for (row, column) in columns.iter().enumerate() {
+            let place = format!("{name}: {}", column.label);
+            assert!(column.doc.ends_with('.'), "{place}");
+            assert!(!column.doc.starts_with("The same"), "{place}");
+            assert!(!column.doc.contains('|'), "{place}");
+            let rest = &columns[row + 1..];
+            assert!(
+                rest.iter().all(|other| other.label != column.label),
+                "{place}"
+            );
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::assert_page;
 use crate::tables::{Field, SCHEMA_VERSION, TABLES, TableKind};
 
 const HEAD: &str = "\
@@ -16,7 +17,7 @@ unit and its meaning as metadata: `label`, `unit`, `doc`.
 ";
 
 /// All tables as Markdown.
-pub fn tables_markdown() -> String {
+fn tables_markdown() -> String {
     let mut out = HEAD.to_owned();
     let _ = write!(out, "\nThe version of the tables is {SCHEMA_VERSION}.\n");
     for kind in TABLES {
@@ -39,13 +40,7 @@ fn table(out: &mut String, kind: &TableKind) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::assert_page;
-
-    #[test]
-    fn the_page_says_what_the_code_does() {
-        assert_page("tables.md", &tables_markdown(), "tables_doc");
-    }
+#[test]
+fn the_page_says_what_the_code_does() {
+    assert_page("tables.md", &tables_markdown(), "tables_doc");
 }
