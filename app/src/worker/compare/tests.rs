@@ -128,8 +128,8 @@ fn operations_are_filtered_by_verdict_and_by_category() {
     assert_eq!(
         all,
         [
-            "aten::mm, unexpected slowdown, 0.300 ms, 1.00",
-            "aten::add, better than predicted, \u{2212}0.050 ms, 1.00"
+            "aten::mm, unexpected slowdown, 300 µs, 1.00",
+            "aten::add, better than predicted, \u{2212}50.0 µs, 1.00"
         ]
     );
     let mut names = |only: &str| -> Vec<String> {
@@ -149,8 +149,8 @@ fn what_one_trace_alone_has_is_listed_on_its_side() {
     let mut compared = before_and_after();
     let columns = [column::NAME, column::TIME];
     let mut of = |sheet: &str| rows(&mut compared, sheet, &columns, &[]);
-    assert_eq!(of(sheet::TARGET_ONLY), [["my::new", "0.010 ms"]]);
-    assert_eq!(of(sheet::REFERENCE_ONLY), [["my::old", "0.010 ms"]]);
+    assert_eq!(of(sheet::TARGET_ONLY), [["my::new", "10.0 µs"]]);
+    assert_eq!(of(sheet::REFERENCE_ONLY), [["my::old", "10.0 µs"]]);
 }
 
 #[test]
