@@ -77,7 +77,7 @@ pub fn with_units(sentence: &str) -> String {
 }
 
 /// A headline: no line of it ends inside a word with a hyphen.
-pub fn title_line(sentence: &str) -> impl IntoView {
+pub fn title_line(sentence: &str) -> Vec<AnyView> {
     /// Longer names with hyphens may be wider than a phone.
     const WORD: usize = 24;
     let sentence = with_units(sentence);

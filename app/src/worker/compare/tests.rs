@@ -87,6 +87,8 @@ fn the_steps_lead_from_one_time_to_the_other() {
         .iter()
         .map(|step| (&*step.label, &*step.kind, &*step.difference))
         .collect();
+    // The first is about `aten::mm`, the first of the operations of both.
+    assert_eq!(facts.steps[1].row, Some((sheet::OPERATIONS.to_owned(), 0)));
     assert_eq!(steps.first(), Some(&("Reference", "total", "310 µs")));
     assert_eq!(steps.last(), Some(&("Target", "total", "560 µs")));
     let by_kind = |kind: &str| -> Vec<&str> {
@@ -163,7 +165,7 @@ fn places_where_the_call_trees_differ_are_described_by_what_either_trace_calls()
         column::DIFFERENCE,
     ];
     let places = rows(&mut compared, sheet::PLACES, &columns, &[]);
-    assert_eq!(places, [["my::old", "my::new", "0 ms"]]);
+    assert_eq!(places, [["my::old", "my::new", "0 µs"]]);
 }
 
 #[test]
