@@ -44,6 +44,11 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.click("#table-compare_kernels").await;
         page.find("[id^=compare_kernels-]").await;
 
+        // A step from one time to the other leads to its operation.
+        page.click("[data-testid=waterfall] button").await;
+        page.find("[id^=compare_operations-][aria-selected=true]")
+            .await;
+
         // Swapped.
         page.click("#swap").await;
         page.wait_for(&format!("{slower} === false")).await;

@@ -21,6 +21,7 @@ mod one_file;
 mod page;
 mod project;
 mod release;
+mod scripts;
 mod serve;
 mod skips;
 mod stamp;

@@ -10,6 +10,7 @@ use std::thread;
 use crate::links::{self, Part, Program};
 use crate::one_file;
 use crate::project::{Project, run};
+use crate::scripts;
 use crate::stamp::{build_id, files, hash, stamp, tidy};
 use crate::style_sheets;
 use crate::tools;
@@ -147,6 +148,7 @@ pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result
     }
     tidy(staging)?;
     style_sheets::join(staging)?;
+    scripts::shorten(staging)?;
     let id = build_id(staging)?;
     stamp(staging, &id)?;
     one_file::write(staging, &id)

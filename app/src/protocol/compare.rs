@@ -109,6 +109,8 @@ pub struct WaterfallStep {
     pub target: String,
     /// How much longer the target takes; for the ends, the total time.
     pub difference: String,
+    /// For an operation, the key of its table and its row.
+    pub row: Option<(String, u32)>,
 }
 
 /// Time that both traces lose in the same way.

@@ -169,6 +169,8 @@ pub struct Evidence {
     pub uid: Option<u32>,
     /// Whether it, or the call that launched it, is in the call tree.
     pub in_tree: bool,
+    /// Whether it is evidence of the idle time before it.
+    pub is_after_gap: bool,
     /// Whether calls or runs of it can be shown; an annotation has none.
     pub has_runs: bool,
 }

@@ -20,7 +20,7 @@ pub(super) fn text(column: &Column, cell: &Cell) -> String {
         (Cell::Int(number), Unit::Number | Unit::Text | Unit::Flag) => number.to_string(),
         (cell, unit) => match (number(cell), unit) {
             (Some(number), Unit::Us) => format::time_us(number),
-            (Some(number), Unit::Ms) => format::time_ms(number),
+            (Some(number), Unit::Ms) => format::time_us(number * 1e3),
             (Some(number), Unit::Percent) => format::percent(number),
             (Some(number), _) => format::number(number),
             (None, _) => String::new(),

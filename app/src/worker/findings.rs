@@ -116,6 +116,7 @@ fn operation(profile: &Profile, at: usize) -> Option<Evidence> {
         row: has_row(profile, operation).then_some(at as u32),
         uid: Some(profile.trace.events.uid(first.event)),
         in_tree: is_in_tree(profile, first.event),
+        is_after_gap: false,
         has_runs: true,
     })
 }
@@ -124,7 +125,9 @@ fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
     let trace = &profile.trace;
     let name = format::kernel_name(trace.strings.get(trace.events.name(id)));
     let duration = trace.events.dur_ns(id).map(format::time_ns);
-    let time = match gap_before(finding, trace.events.uid(id)) {
+    let gap = gap_before(finding, trace.events.uid(id));
+    let is_after_gap = gap.is_some();
+    let time = match gap {
         Some(gap) => Some(format!("after {gap} idle")),
         None => duration,
     };
@@ -134,6 +137,7 @@ fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
         time: time.unwrap_or_default(),
         uid: Some(trace.events.uid(id)),
         in_tree,
+        is_after_gap,
         has_runs: in_tree || trace.events.category(id).is_gpu(),
         ..Evidence::default()
     }

@@ -424,7 +424,7 @@ mod tests {
                 .map(|field| field.value)
                 .collect::<Vec<_>>()
         };
-        let time = format::time_ms(41.7);
+        let time = format::time_us(41_700.0);
         assert_eq!(values(0), ["GEMM", "aten::mm", "12", &time]);
         // The unknown time is left out.
         assert_eq!(

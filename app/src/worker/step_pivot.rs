@@ -232,33 +232,27 @@ mod tests {
     /// 160 µs in all tables, 10 µs of them outside of steps.
     #[test]
     fn what_tables_have_is_split_by_step() {
-        let us = ["50.0 µs", "100 µs", "10.0 µs", "10.0 µs", "20.0 µs"];
-        let ms = ["0.050 ms", "0.100 ms", "0.010 ms", "0.010 ms", "0.020 ms"];
-        for (sheet, time, count, [one, two, outside, add_of_one, add_of_two]) in [
-            ("unified_perf_summary", TIME, "operation_count", us),
-            ("ops_summary", "total_direct_kernel_time_ms", "Count", ms),
+        for (sheet, time, count) in [
+            ("unified_perf_summary", TIME, "operation_count"),
+            ("ops_summary", "total_direct_kernel_time_ms", "Count"),
             (
                 "kernel_summary",
                 "Kernel duration (µs)_sum",
                 "Kernel duration (µs)_count",
-                us,
             ),
         ] {
             assert_eq!(
                 grouped(trace(), sheet, &[time, count, SHARE], ""),
                 [
-                    format!("ProfilerStep#1: 2: {one}, 2, 31.2 %"),
-                    format!("ProfilerStep#2: 2: {two}, 2, 62.5 %"),
-                    format!("Outside of steps: 1: {outside}, 1, 6.2 %"),
+                    "ProfilerStep#1: 2: 50.0 µs, 2, 31.2 %",
+                    "ProfilerStep#2: 2: 100 µs, 2, 62.5 %",
+                    "Outside of steps: 1: 10.0 µs, 1, 6.2 %",
                 ],
                 "{sheet}"
             );
             assert_eq!(
                 grouped(trace(), sheet, &[time], "add"),
-                [
-                    format!("ProfilerStep#1: 1: {add_of_one}"),
-                    format!("ProfilerStep#2: 1: {add_of_two}"),
-                ],
+                ["ProfilerStep#1: 1: 10.0 µs", "ProfilerStep#2: 1: 20.0 µs"],
                 "{sheet}"
             );
         }

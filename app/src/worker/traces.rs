@@ -480,7 +480,7 @@ mod tests {
             ..RowsQuery::default()
         };
         let page = traces.rows(&query(sheet::OPERATIONS, column::DIFFERENCE));
-        assert_eq!(page.rows[0].cells[0].text, "0.010 ms");
+        assert_eq!(page.rows[0].cells[0].text, "10.0 µs");
         let page = traces.rows(&query("ops_summary", "name"));
         assert_eq!(page.rows[0].cells[0].text, "my::op");
     }

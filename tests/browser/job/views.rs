@@ -50,6 +50,13 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
             .await;
         // The address refers to the job, not to a trace.
         page.wait_for("!/window=|file=/.test(location.hash)").await;
+
+        // The browser's button leads back, too.
+        page.enter("#heatmap", Key::Enter + "").await;
+        page.wait_until_shown(2).await;
+        page.js("history.back()").await;
+        page.find("[data-testid=job]").await;
+        page.wait_hash("row=1&step=1").await;
         assert_eq!(page.requests_after_load(), []);
     });
 }

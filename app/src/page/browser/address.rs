@@ -64,6 +64,14 @@ pub fn replace_hash(hash: String) {
     LATE_HASH.set(Some(Timeout::new(rest as u32, write)));
 }
 
+/// Goes on from one hash to another with a new history entry and without a `hashchange` event.
+pub fn push_hash(from: &str, to: &str) {
+    // The pending write was for the place that is left.
+    LATE_HASH.set(None);
+    write_hash(from, false);
+    write_hash(to, true);
+}
+
 /// Calls back whenever the browser goes to another hash: a link, back, forward.
 pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
     keep(EventListener::new(&window(), "hashchange", move |_| {

@@ -40,7 +40,9 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 
 use crate::page::url::Theme;
-pub use address::{follow_links, go_to_hash, hash, on_hash_change, replace_hash, url_with};
+pub use address::{
+    follow_links, go_to_hash, hash, on_hash_change, push_hash, replace_hash, url_with,
+};
 pub use archive::members_of;
 pub use embedded::{
     EmbeddedView, base64, compressed, cut_before, embedded_view, html_file, is_one_file,

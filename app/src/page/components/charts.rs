@@ -300,6 +300,29 @@ fn piece(token: &str, label: &str, time: &str, weight: f64) -> AnyView {
     .into_any()
 }
 
+/// The id of the tables of a comparison.
+pub const COMPARE_TABLES: &str = "compare-tables";
+
+/// The name of a step; a button that goes to its row in a table of the comparison, if it has one.
+fn row_button(row: Option<(String, u32)>, name: String) -> AnyView {
+    let state = expect_context::<AppState>();
+    let Some((table, row)) = row else {
+        return cut_name(name).into_any();
+    };
+    let go = move |_| {
+        state.look_at(|focus| {
+            *focus = Focus {
+                table: table.clone(),
+                row: Some(row),
+                ..Focus::default()
+            }
+        });
+        browser::after_paint(|| browser::go_to_element(COMPARE_TABLES));
+    };
+    view! { <button type="button" class="link mono" on:click=go>{cut_name(name)}</button> }
+        .into_any()
+}
+
 /// A waterfall chart: each row's bar starts where the previous one ended, with its figures in the row.
 pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl IntoView {
     let is_cut = scale_from.is_some();
@@ -311,7 +334,7 @@ pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl 
                 <th scope="row" title=step.label.clone()>
                     <span class="line">
                         {(!step.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
-                        {cut_name(step.label.clone())}
+                        {row_button(step.row, step.label.clone())}
                     </span>
                 </th>
                 <td class="bar-cell" aria-hidden="true">

@@ -36,10 +36,7 @@ pub fn findings(read: impl Fn() -> ShownFindings + Send + Sync + 'static) -> imp
     };
     view! {
         <section class="what-to-do" data-testid="findings">
-            <header>
-                <h2>{TO_DO}</h2>
-                {thresholds_button()}
-            </header>
+            <h2>{TO_DO}</h2>
             {move || shown.with(above)}
             <div class="findings">{cards}</div>
             {move || shown.with(|of| asides(&of.found.asides))}
@@ -140,10 +137,10 @@ fn finding_card(card: Card) -> impl IntoView {
         view! { <ViewLink view="report" focus>"Details in the report"</ViewLink> }
     });
     let in_system = card.is_system.then(|| {
-        view! { " " <ViewLink view="system" focus=Focus::default()>"Idle & communication"</ViewLink> }
+        view! { <ViewLink view="system" focus=Focus::default()>"Idle & communication"</ViewLink> }
     });
     let in_memory = card.is_memory.then(|| {
-        view! { " " <ViewLink view="memory" focus=Focus::default()>"Memory"</ViewLink> }
+        view! { <ViewLink view="memory" focus=Focus::default()>"Memory"</ViewLink> }
     });
     let within = (!card.within.is_empty()).then(|| {
         let text = format!("Also resolved: {}.", card.within.join("; "));
@@ -171,7 +168,7 @@ fn finding_card(card: Card) -> impl IntoView {
                     {evidence_list(card.evidence, card.n_more)}
                     {card.gap.map(gap_chart)}
                     {within}
-                    <p class="fine">{card.basis} " " {in_report} {in_system} {in_memory}</p>
+                    <p class="fine">{card.basis} " " {in_report} " " {in_system} {in_memory}</p>
                 </div>
             </div>
     };
@@ -247,18 +244,27 @@ fn shown(evidence: Evidence) -> AnyView {
         row,
         uid,
         in_tree,
+        is_after_gap,
         has_runs,
     } = evidence;
     let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
     let details = row.map(DetailsOf::Operation).or(event);
-    let place = uid.and_then(|uid| {
-        let (view, label) = match (in_tree, row) {
-            (true, Some(_)) => ("tree", "First call"),
-            (true, None) => ("tree", "Show in call tree"),
-            (false, _) if !has_runs => ("timeline", "Show in timeline"),
-            (false, _) => return None,
+    let call = match row {
+        Some(_) => "First call",
+        None => "Call tree",
+    };
+    let place = uid.map(|uid| {
+        let in_time = match is_after_gap {
+            true => Focus::at_gap(uid),
+            false => Focus::at_event(uid),
         };
-        Some(view! { <ViewLink view focus=Focus::at_event(uid) class="to-tree">{label}</ViewLink> })
+        view! {
+            <span class="to-tree">
+                {in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>{call}</ViewLink> })}
+                " "
+                {(row.is_none() || !in_tree).then(|| view! { <ViewLink view="timeline" focus=in_time>"Timeline"</ViewLink> })}
+            </span>
+        }
     });
     let title = name.clone();
     let name = cut_name(name);

@@ -76,6 +76,19 @@ pub fn with_units(sentence: &str) -> String {
     kept
 }
 
+/// A headline: no line of it ends inside a word with a hyphen.
+pub fn title_line(sentence: &str) -> Vec<AnyView> {
+    /// Longer names with hyphens may be wider than a phone.
+    const WORD: usize = 24;
+    let sentence = with_units(sentence);
+    each(sentence.split_inclusive(' '), |word| {
+        match word.contains('-') && word.len() < WORD {
+            true => view! { <span>{word.to_owned()}</span> }.into_any(),
+            false => word.to_owned().into_any(),
+        }
+    })
+}
+
 /// A list of labels with their values; nothing if it is empty.
 pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView {
     (!pairs.is_empty()).then(|| {

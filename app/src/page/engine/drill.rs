@@ -6,7 +6,7 @@ use web_sys::File;
 
 use super::ranks::Drill;
 use super::{Engine, TraceSource};
-use crate::page::ranks::JobStage;
+use crate::page::ranks::{JobStage, VIEW};
 use crate::page::state::Stage;
 use crate::page::url::Focus;
 use crate::protocol::{
@@ -159,7 +159,10 @@ impl Engine {
         let focus = self
             .inner
             .with_value(|inner| Some(inner.ranks.as_ref()?.focus.clone()));
-        self.show_job(focus.unwrap_or_default());
+        self.state.visit(|place| {
+            place.view = VIEW.to_owned();
+            place.focus = focus.unwrap_or_default();
+        });
     }
 
     /// Goes to the place in the job from which the trace was opened: returns the time range of its step, and shows the

@@ -175,16 +175,12 @@ impl Engine {
             .job
             .set(JobStage::Reading(ranks.progress(), None));
         self.inner.update_value(|inner| inner.ranks = Some(ranks));
-        self.show_job(focus);
-        self.read_ranks();
-        self.show_so_far_in(SOON_MS);
-    }
-
-    pub(super) fn show_job(self, focus: Focus) {
         self.state.go(|place| {
             place.view = VIEW.to_owned();
             place.focus = focus;
         });
+        self.read_ranks();
+        self.show_so_far_in(SOON_MS);
     }
 
     /// Starts as many workers as allowed; combines the job once all files are read.

@@ -245,7 +245,7 @@ impl AppState {
     /// Switches from a view over many traces to the trace that is open or being opened.
     pub fn leave_job(self) {
         if untrack(|| self.shows_many()) {
-            self.go(|place| {
+            self.visit(|place| {
                 place.view = String::new();
                 place.focus = Focus::default();
             });

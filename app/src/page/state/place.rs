@@ -30,13 +30,24 @@ impl AppState {
 
     /// Changes the place and its hash, without a new history entry.
     pub fn go(self, change: impl FnOnce(&mut Place)) {
-        let mut place = self.place.get_untracked();
+        self.change_place(change, |_, to| browser::replace_hash(to.hash()));
+    }
+
+    /// Goes to a place from which the browser's button leads back.
+    pub fn visit(self, change: impl FnOnce(&mut Place)) {
+        self.change_place(change, |from, to| {
+            browser::push_hash(&from.hash(), &to.hash());
+        });
+    }
+
+    fn change_place(self, change: impl FnOnce(&mut Place), write: fn(&Place, &Place)) {
+        let old = self.place.get_untracked();
+        let mut place = old.clone();
         change(&mut place);
-        if self.place.with_untracked(|old| *old == place) {
-            return;
+        if old != place {
+            write(&old, &place);
+            self.place.set(place);
         }
-        browser::replace_hash(place.hash());
-        self.place.set(place);
     }
 
     /// Analyzes only a time range, or the whole trace again.
@@ -97,10 +108,14 @@ impl AppState {
     /// fetch other than the open ones.
     pub fn follow(self, hash: &str) -> Option<Place> {
         let old_view = untrack(|| self.view().slug);
-        let old_focus = self.place.with_untracked(|place| place.focus.clone());
-        self.left_behind.update(|left| {
-            left.insert(old_view, old_focus);
-        });
+        let (is_of_trace, old_focus) = self
+            .place
+            .with_untracked(|place| (!place.is_of_many(), place.focus.clone()));
+        if is_of_trace {
+            self.left_behind.update(|left| {
+                left.insert(old_view, old_focus);
+            });
+        }
         if old_view != EXPORT {
             self.before_export.set(old_view);
         }

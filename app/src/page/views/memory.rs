@@ -25,7 +25,7 @@ pub fn memory() -> impl IntoView {
         Some(view! {
             <article class="overview memory" data-testid="memory">
                 <section class="lead">
-                    <h1 data-testid="memory-headline">{with_units(&headline)}</h1>
+                    <h1 data-testid="memory-headline">{title_line(&headline)}</h1>
                     {how}
                 </section>
                 {devices}

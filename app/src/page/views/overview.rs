@@ -21,7 +21,7 @@ pub fn overview() -> impl IntoView {
         state.overview.with(|of| {
             let of_numbers = limits_where(of, |kind| kind != OF_SAVINGS);
             view! {
-                <h1 data-testid="headline">{with_units(&of.headline)}</h1>
+                <h1 data-testid="headline">{title_line(&of.headline)}</h1>
                 {limits(of_numbers)}
             }
         })
@@ -78,9 +78,7 @@ fn key_facts(work: &Overview) -> impl IntoView + use<> {
 fn coming() -> impl IntoView {
     view! {
         <section class="what-to-do" data-testid="findings-coming">
-            <header>
-                <h2>{TO_DO}</h2>
-            </header>
+            <h2>{TO_DO}</h2>
             <p class="fine" role="status">"Looking for what to optimize\u{2026}"</p>
         </section>
     }

@@ -126,6 +126,7 @@ fn loads(choices: Vec<StepChoice>) -> impl IntoView {
 }
 
 fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
+    let is_compared = steps.iter().any(|step| !step.of_median.is_empty());
     let parts = steps.first().map(|step| step.parts.clone());
     let parts = each(parts.into_iter().flatten(), |part| {
         view! {
@@ -151,20 +152,20 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
                         <tr>
                             <th scope="col">"Step"</th>
                             <th scope="col" class="n">"Step time"</th>
-                            <th scope="col" class="n">{comparison}</th>
+                            {is_compared.then(|| view! { <th scope="col" class="n">{comparison}</th> })}
                             {columns}
                             <td></td>
                             {parts}
                         </tr>
                     </thead>
-                    <tbody>{each(steps, row)}</tbody>
+                    <tbody>{each(steps, |step| row(step, is_compared))}</tbody>
                 </table>
             </div>
         </section>
     }
 }
 
-fn row(step: StepTime) -> AnyView {
+fn row(step: StepTime, is_compared: bool) -> AnyView {
     let state = expect_context::<AppState>();
     let window = Some(step.line.window);
     let bar = each(step.parts.iter(), |part| {
@@ -184,7 +185,7 @@ fn row(step: StepTime) -> AnyView {
                 </button>
             </th>
             <td class="n"><b>{step.time}</b></td>
-            <td class="n" class:odd=step.is_slow>{step.of_median}</td>
+            {is_compared.then(|| view! { <td class="n" class:odd=step.is_slow>{step.of_median}</td> })}
             {batch}
             <td class="bar-cell" aria-hidden="true">
                 <div style:width=format!("{:.2}%", step.percent)>{bar}</div>

@@ -26,7 +26,7 @@ pub fn system() -> impl IntoView {
         Some(view! {
             <article class="overview system" data-testid="system">
                 <section class="lead">
-                    <h1 data-testid="system-headline">{with_units(&headline)}</h1>
+                    <h1 data-testid="system-headline">{title_line(&headline)}</h1>
                     {limits(trust)}
                     {split}
                     <div class="sentences">{lead}</div>

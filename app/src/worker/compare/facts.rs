@@ -6,7 +6,7 @@ use dormer_core::compare::{Comparison, Pair, PartKind, Step, TraceProperties, Wh
 use dormer_core::names::Family;
 use dormer_core::report::overview::{Limit, SplitKind, split};
 
-use crate::protocol::{CompareFacts, ComparedSide, VerdictCount, WaterfallStep};
+use crate::protocol::{CompareFacts, ComparedSide, VerdictCount, WaterfallStep, sheet};
 
 /// Waterfall steps that are named individually.
 const STEPS: usize = 12;
@@ -102,6 +102,10 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
         explained.times.target,
     ]
     .map(format::time_ns);
+    let take = match explained.n_operations {
+        1 => "takes",
+        _ => "take",
+    };
     let for_as_many = match explained.by_calls_ns() {
         0 => "",
         _ => " for as many calls",
@@ -109,10 +113,10 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     let how_much = match explained.n_operations {
         0 => None,
         _ if comparison.is_same_gpu => Some(format!(
-            "Both ran on the same GPU, so the same call should take the same time: {operations} take {target} where {expected} is expected."
+            "Both ran on the same GPU, so the same call should take the same time: {operations} {take} {target} where {expected} is expected."
         )),
         _ => Some(format!(
-            "The hardware predicts {expected} for {operations} that take {reference} in the reference{for_as_many}; the target takes {target}."
+            "The hardware predicts {expected} for {operations} that {take} {reference} in the reference{for_as_many}; the target takes {target}."
         )),
     };
     let sides = comparison.sides.as_ref().map(|side| side.window.as_ref());
@@ -177,6 +181,7 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
         reference: String::new(),
         target: String::new(),
         difference: format::time_ns(*total.get(which)),
+        row: None,
     };
     let step = |step: &Step| {
         let difference = step.times.difference();
@@ -197,6 +202,7 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
             reference: times.reference,
             target: times.target,
             difference: format::signed_time_ns(difference),
+            row: row(step),
         }
     };
     let steps = std::iter::once(end(Which::Reference))
@@ -216,6 +222,17 @@ fn scale_start(least: i64, most: i64) -> i64 {
         true => least.saturating_sub(spread / PART),
         false => 0,
     }
+}
+
+/// The table of operations that has a step, and its row there.
+fn row(step: &Step) -> Option<(String, u32)> {
+    let (table, at) = match step.kind? {
+        PartKind::Matched(at) => (sheet::OPERATIONS, at),
+        PartKind::Unmatched(Which::Target, at) => (sheet::TARGET_ONLY, at),
+        PartKind::Unmatched(Which::Reference, at) => (sheet::REFERENCE_ONLY, at),
+        _ => return None,
+    };
+    Some((table.to_owned(), u32::try_from(at).ok()?))
 }
 
 fn token(step: &Step) -> String {

@@ -87,6 +87,8 @@ fn the_steps_lead_from_one_time_to_the_other() {
         .iter()
         .map(|step| (&*step.label, &*step.kind, &*step.difference))
         .collect();
+    // The first is about `aten::mm`, the first of the operations of both.
+    assert_eq!(facts.steps[1].row, Some((sheet::OPERATIONS.to_owned(), 0)));
     assert_eq!(steps.first(), Some(&("Reference", "total", "310 µs")));
     assert_eq!(steps.last(), Some(&("Target", "total", "560 µs")));
     let by_kind = |kind: &str| -> Vec<&str> {
@@ -128,8 +130,8 @@ fn operations_are_filtered_by_verdict_and_by_category() {
     assert_eq!(
         all,
         [
-            "aten::mm, unexpected slowdown, 0.300 ms, 1.00",
-            "aten::add, better than predicted, \u{2212}0.050 ms, 1.00"
+            "aten::mm, unexpected slowdown, 300 µs, 1.00",
+            "aten::add, better than predicted, \u{2212}50.0 µs, 1.00"
         ]
     );
     let mut names = |only: &str| -> Vec<String> {
@@ -149,8 +151,8 @@ fn what_one_trace_alone_has_is_listed_on_its_side() {
     let mut compared = before_and_after();
     let columns = [column::NAME, column::TIME];
     let mut of = |sheet: &str| rows(&mut compared, sheet, &columns, &[]);
-    assert_eq!(of(sheet::TARGET_ONLY), [["my::new", "0.010 ms"]]);
-    assert_eq!(of(sheet::REFERENCE_ONLY), [["my::old", "0.010 ms"]]);
+    assert_eq!(of(sheet::TARGET_ONLY), [["my::new", "10.0 µs"]]);
+    assert_eq!(of(sheet::REFERENCE_ONLY), [["my::old", "10.0 µs"]]);
 }
 
 #[test]
@@ -163,7 +165,7 @@ fn places_where_the_call_trees_differ_are_described_by_what_either_trace_calls()
         column::DIFFERENCE,
     ];
     let places = rows(&mut compared, sheet::PLACES, &columns, &[]);
-    assert_eq!(places, [["my::old", "my::new", "0 ms"]]);
+    assert_eq!(places, [["my::old", "my::new", "0 µs"]]);
 }
 
 #[test]

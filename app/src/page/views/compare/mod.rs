@@ -13,14 +13,15 @@ use trees::both_trees;
 #[rustfmt::skip]
 const MATCHED: &[TableColumn] = &[
     TableColumn::new(column::NAME, "Operation", Width::Rest),
-    TableColumn::new(column::VERDICT, "Verdict", Width::Phrase).rank(3),
-    TableColumn::new(column::SHAPES, "Shapes", Width::Name).rank(7),
+    TableColumn::new(column::VERDICT, "Verdict", Width::Phrase).rank(4),
+    // Without them, rows of one operator read the same.
+    TableColumn::new(column::SHAPES, "Shapes", Width::Name).rank(3),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(9),
-    TableColumn::new(column::REFERENCE, "Reference", Width::Figure).rank(4),
+    TableColumn::new(column::REFERENCE, "Reference", Width::Figure).rank(5),
     TableColumn::new(column::TARGET, "Target", Width::Figure).rank(2),
     TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
-    TableColumn::new(column::RATIO, "Ratio", Width::Small).rank(5),
-    TableColumn::new(column::EXPECTED, "Expected", Width::Figure).rank(6),
+    TableColumn::new(column::RATIO, "Ratio", Width::Small).rank(6),
+    TableColumn::new(column::EXPECTED, "Expected", Width::Figure).rank(7),
     TableColumn::new(column::EXCESS, "Excess", Width::Small).rank(8),
     TableColumn::new(column::REFERENCE_COUNT, "Ref. calls", Width::Figure).rank(10),
     TableColumn::new(column::TARGET_COUNT, "Calls", Width::Figure).rank(11),
@@ -261,7 +262,7 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
         )
     };
     view! {
-        <section class="tables" data-testid="compare-tables">
+        <section class="tables" id=COMPARE_TABLES tabindex="-1" data-testid="compare-tables">
             {one_of("tabs", "table", "Tables", options, pressed, choose)}
             {table}
         </section>

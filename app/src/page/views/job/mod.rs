@@ -9,13 +9,12 @@ use std::sync::Arc;
 
 use dormer_core::job::overview::JobCard;
 
-use crate::page::components::findings::{CardHead, folding_card};
+use crate::page::components::findings::{CardHead, TO_DO, folding_card};
 use crate::page::engine::ranks_of;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, OpenJob, RanksRead};
 use crate::page::views::start::cannot_open;
 use crate::protocol::Rejected;
-use bandwidth::bandwidth;
 use heatmap::heatmap;
 use strip::strip;
 use tables::{Picked, tables};
@@ -191,7 +190,7 @@ fn open(job: Arc<OpenJob>) -> AnyView {
         });
         view! {
             <section class="what-to-do" data-testid="job-findings">
-                <header><h2>"What to do first" {read_of(&job)}</h2></header>
+                <h2>{TO_DO} {read_of(&job)}</h2>
                 <div class="findings">{cards}</div>
             </section>
         }
@@ -206,7 +205,6 @@ fn open(job: Arc<OpenJob>) -> AnyView {
             {cards}
             {map(job.clone())}
             {strip(job.clone())}
-            {bandwidth(&job)}
             {tables(job.clone(), Picked::default())}
             {quality}
         </article>
@@ -279,8 +277,8 @@ fn map(job: Arc<OpenJob>) -> Option<AnyView> {
 fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> AnyView {
     let state = expect_context::<AppState>();
     let savings = match card.savings.is_empty() {
-        true => "Savings unknown".to_owned(),
-        false => with_units(&format!("Saves {}", card.savings)),
+        true => "Savings unknown".into_any(),
+        false => view! { "Saves " <b>{with_units(&card.savings)}</b> }.into_any(),
     };
     let shows = card.ranks.first().copied();
     let step = card.step.map(|step| step as u32);

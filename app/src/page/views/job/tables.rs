@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dormer_core::job::overview::ShownTable;
 
+use super::bandwidth::bandwidth;
 use super::read_of;
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
@@ -21,7 +22,7 @@ const MOST_PICKED: usize = TraceSide::ALL.len();
 #[derive(Clone, Copy, Default)]
 pub(super) struct Picked(RwSignal<Vec<u32>>);
 
-/// All tables of the job.
+/// All tables of the job: those of ranks, then those of collectives below their chart.
 pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let all = job.opened.overview.tables.clone();
@@ -30,9 +31,13 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     let first = all
         .iter()
         .position(|table| n_traces > 1 && !table.ranks.is_empty());
-    let tables = each(all.into_iter().enumerate(), |(at, table)| {
+    let of_ranks = all.iter().take_while(|table| !table.ranks.is_empty());
+    let n_of_ranks = of_ranks.count();
+    let mut tables = each(all.into_iter().enumerate(), |(at, table)| {
         shown_table(&job, table, Some(picked).filter(|_| Some(at) == first))
     });
+    let others = tables.split_off(n_of_ranks);
+    let chart = bandwidth(&job);
     let has_clocks = !job.opened.moments.is_empty();
     let compare = move || {
         let picked = picked.0.get();
@@ -58,6 +63,8 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     view! {
         {first.map(|_| view! { <div class="job-compare">{compare}</div> })}
         {tables}
+        {chart}
+        {others}
     }
 }
 
@@ -107,8 +114,8 @@ pub(super) fn shown_table(
                     <thead>
                         <tr>
                             {picked.map(|_| view! { <th scope="col">"Compare"</th> })}
-                            {headings}
                             {has_ranks.then(|| view! { <th scope="col"><span class="unseen">"Trace"</span></th> })}
+                            {headings}
                         </tr>
                     </thead>
                     <tbody>{lines}</tbody>
@@ -168,8 +175,8 @@ fn line(
     view! {
         <tr aria-current=here>
             {pick}
+            {has_ranks.then(|| view! { <td>{way}</td> })}
             {cells}
-            {has_ranks.then(|| view! { <td class="n">{way}</td> })}
         </tr>
     }
     .into_any()

@@ -116,7 +116,7 @@ fn lanes(model: Model) -> impl IntoView {
     let ruler_width = RwSignal::new("100%".to_owned());
     browser::follow_size(scroll, move |width, height| {
         ruler_width.set(format!("{width}px"));
-        model.canvas.resize(width, height);
+        model.resized(width, height);
     });
     Effect::new(move || {
         model.on_change(move || {

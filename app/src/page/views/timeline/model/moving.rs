@@ -110,15 +110,38 @@ impl Model {
         self.hover.set(None);
     }
 
-    pub(super) fn scroll_to(self, row: usize) {
-        self.unfold(row);
+    /// The details of a selection take a part of the height: the selected span stays visible.
+    pub(crate) fn resized(self, width: f64, height: f64) {
+        let row = self
+            .selected
+            .with_untracked(|card| Some(card.as_ref()?.row));
+        let y = row.and_then(|row| self.top_of(row));
+        let y = y.filter(|y| self.is_visible(*y));
+        self.canvas.resize(width, height);
+        y.into_iter().for_each(|y| self.scroll_to_height(y));
+    }
+
+    fn top_of(self, row: usize) -> Option<f64> {
+        self.layout.with_untracked(|layout| layout.top(row))
+    }
+
+    /// Whether a row with this top is in the visible part.
+    fn is_visible(self, y: f64) -> bool {
         let height = self.canvas.size.get_untracked().1;
         let top = self.canvas.top.get_untracked();
-        let Some(y) = self.layout.with_untracked(|layout| layout.top(row)) else {
-            return;
-        };
-        if y < top || y + ROW_PX > top + height {
+        y >= top && y + ROW_PX <= top + height
+    }
+
+    fn scroll_to_height(self, y: f64) {
+        if !self.is_visible(y) {
+            let height = self.canvas.size.get_untracked().1;
             self.wanted_top.set(Some((y - height / 3.0).max(0.0)));
         }
+    }
+
+    pub(super) fn scroll_to(self, row: usize) {
+        self.unfold(row);
+        let y = self.top_of(row);
+        y.into_iter().for_each(|y| self.scroll_to_height(y));
     }
 }
