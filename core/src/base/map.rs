@@ -1,100 +1,57 @@
 //! Hash tables with little compiled code.
 //!
 //! A table of hashbrown is compiled again for each type of entries: about 1 KB every time to grow and to search. Here
-//! the entries of a map are a vector, in the order in which they were inserted, and one compiled table of positions
-//! finds them. Suitable for most tables; use hashbrown's where millions of entries are read or inserted.
+//! the entries of a map are a vector, in the order in which they were inserted, and a table of positions, compiled
+//! once, finds them. Suitable for most tables; use hashbrown's where millions of entries are read or inserted.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::ops::Index;
 
+use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// Positions of entries by the hash of their key, for any type of entries.
+/// Where the entries of a map are, by the hash of their key.
 #[derive(Clone, Default)]
-struct Places {
-    /// Positions plus one, 0 for none: at the slot of their hash or at the next free one. At least a quarter is free.
-    slots: Vec<u32>,
-    /// The hash of each entry.
-    hashes: Vec<u32>,
+struct Places(HashTable<Place>);
+
+#[derive(Clone, Copy)]
+struct Place {
+    hash: u64,
+    at: usize,
 }
 
 impl Places {
-    fn slot(&self, hash: u32) -> usize {
-        hash as usize & (self.slots.len().wrapping_sub(1))
-    }
-
-    fn next(&self, slot: usize) -> usize {
-        (slot + 1) & (self.slots.len() - 1)
-    }
-
-    /// The slot and the position of an entry with this hash for which a condition holds.
-    fn find(&self, hash: u32, is: &mut dyn FnMut(usize) -> bool) -> Option<(usize, usize)> {
-        let mut slot = self.slot(hash);
-        while let Some(at) = (*self.slots.get(slot)? as usize).checked_sub(1) {
-            if self.hashes[at] == hash && is(at) {
-                return Some((slot, at));
-            }
-            slot = self.next(slot);
-        }
-        None
-    }
-
-    /// The slot of the entry at a position.
-    fn slot_of(&self, at: usize) -> Option<usize> {
-        let hash = *self.hashes.get(at)?;
-        self.find(hash, &mut |other| other == at)
-            .map(|(slot, _)| slot)
+    /// The position of an entry with this hash for which a condition holds.
+    fn find(&self, hash: u64, is: &mut dyn FnMut(usize) -> bool) -> Option<usize> {
+        let found = self
+            .0
+            .find(hash, |place| place.hash == hash && is(place.at));
+        found.map(|place| place.at)
     }
 
     /// Adds an entry at the end.
-    fn push(&mut self, hash: u32) {
-        self.hashes.push(hash);
-        if self.hashes.len() * 4 > self.slots.len() * 3 {
-            let slots = (self.slots.len() * 2).max(4);
-            self.slots.clear();
-            self.slots.resize(slots, 0);
-            (0..self.hashes.len()).for_each(|at| self.place(at));
-        } else {
-            self.place(self.hashes.len() - 1);
-        }
+    fn push(&mut self, hash: u64) {
+        let at = self.0.len();
+        self.0
+            .insert_unique(hash, Place { hash, at }, |place| place.hash);
     }
 
-    fn place(&mut self, at: usize) {
-        let mut slot = self.slot(self.hashes[at]);
-        while self.slots[slot] != 0 {
-            slot = self.next(slot);
+    /// Removes the entry at a position; the last one, whose hash is given too, takes its position.
+    fn swap_remove(&mut self, hash: u64, at: usize, last_hash: u64) {
+        if let Ok(place) = self.0.find_entry(hash, |place| place.at == at) {
+            place.remove();
         }
-        self.slots[slot] = at as u32 + 1;
-    }
-
-    /// Removes the entry at a position; the last one takes its position.
-    fn swap_remove(&mut self, slot: usize, at: usize) {
-        if let Some(last) = self.slot_of(self.hashes.len() - 1) {
-            self.slots[last] = at as u32 + 1;
+        let last = self.0.len();
+        if let Some(place) = self.0.find_mut(last_hash, |place| place.at == last) {
+            place.at = at;
         }
-        self.hashes.swap_remove(at);
-        // What follows without a gap moves up to its own slot, or as close to it as it can.
-        let mut free = slot;
-        let mut slot = self.next(slot);
-        while let Some(at) = (self.slots[slot] as usize).checked_sub(1) {
-            let from_own = slot.wrapping_sub(self.slot(self.hashes[at]));
-            let from_free = slot.wrapping_sub(free);
-            let distance = self.slots.len() - 1;
-            if from_own & distance >= from_free & distance {
-                self.slots[free] = self.slots[slot];
-                free = slot;
-            }
-            slot = self.next(slot);
-        }
-        self.slots[free] = 0;
     }
 }
 
-fn hash_of(key: &(impl Hash + ?Sized)) -> u32 {
-    let hash = FxBuildHasher.hash_one(key);
-    (hash ^ (hash >> 32)) as u32
+fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
+    FxBuildHasher.hash_one(key)
 }
 
 /// A hash table; its entries keep the order in which they were inserted, unless some are removed.
@@ -144,7 +101,7 @@ impl<K, V> Map<K, V> {
 }
 
 impl<K: Hash + Eq, V> Map<K, V> {
-    fn find<Q: Hash + Eq + ?Sized>(&self, hash: u32, key: &Q) -> Option<(usize, usize)>
+    fn find<Q: Hash + Eq + ?Sized>(&self, hash: u64, key: &Q) -> Option<usize>
     where
         K: Borrow<Q>,
     {
@@ -157,7 +114,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
     where
         K: Borrow<Q>,
     {
-        let (_, at) = self.find(hash_of(key), key)?;
+        let at = self.find(hash_of(key), key)?;
         Some(&self.entries[at].1)
     }
 
@@ -165,7 +122,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
     where
         K: Borrow<Q>,
     {
-        let (_, at) = self.find(hash_of(key), key)?;
+        let at = self.find(hash_of(key), key)?;
         Some(&mut self.entries[at].1)
     }
 
@@ -190,14 +147,16 @@ impl<K: Hash + Eq, V> Map<K, V> {
     where
         K: Borrow<Q>,
     {
-        let (slot, at) = self.find(hash_of(key), key)?;
-        self.places.swap_remove(slot, at);
+        let hash = hash_of(key);
+        let at = self.find(hash, key)?;
+        let (last, _) = self.entries.last()?;
+        self.places.swap_remove(hash, at, hash_of(last));
         Some(self.entries.swap_remove(at).1)
     }
 
     pub(crate) fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         let hash = hash_of(&key);
-        let at = self.find(hash, &key).map(|(_, at)| at);
+        let at = self.find(hash, &key);
         Entry {
             map: self,
             key,
@@ -211,7 +170,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
 pub(crate) struct Entry<'a, K, V> {
     map: &'a mut Map<K, V>,
     key: K,
-    hash: u32,
+    hash: u64,
     at: Option<usize>,
 }
 

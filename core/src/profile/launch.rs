@@ -332,10 +332,8 @@ impl Launches {
         let mut operators: Map<LinkId, Option<EventId>> = Map::default();
         for event in trace.events.in_category(Category::CpuOp) {
             if let Some(id) = trace.events.external_id(event) {
-                let known = operators.entry(id);
-                known
-                    .and_modify(|known| *known = None)
-                    .or_insert(Some(event));
+                let is_new = !operators.contains_key(&id);
+                operators.insert(id, is_new.then_some(event));
             }
         }
         let launches = self.work.iter().zip(0..).filter_map(|(event, work)| {

@@ -9,7 +9,7 @@
 //! A sparse matrix multiplication does all three without storing the messages.
 
 use super::Observed;
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::findings::prelude::*;
 use crate::names::{Family, OtherKind};
 use crate::perf::Tensor;
@@ -95,7 +95,12 @@ pub(super) fn mark(input: &Input, observed: &mut [Observed]) {
     for end in ends.iter().flatten() {
         sizes.entry((end.edges, end.width)).or_default()[usize::from(end.reads)] = true;
     }
-    sizes.retain(|(edges, _), has| *has == [true, true] && !is_multiplied(input, *edges));
+    let are_messages =
+        |(edges, _): &(u64, u64), has| has == [true, true] && !is_multiplied(input, *edges);
+    let messages = sizes
+        .into_iter()
+        .filter(|(size, has)| are_messages(size, *has));
+    let messages: Set<(u64, u64)> = messages.map(|(size, _)| size).collect();
     for (one, end) in observed.iter_mut().zip(ends) {
         let Some(End {
             reads,
@@ -107,7 +112,7 @@ pub(super) fn mark(input: &Input, observed: &mut [Observed]) {
         else {
             continue;
         };
-        if sizes.contains_key(&(edges, width)) {
+        if messages.contains(&(edges, width)) {
             let rows = if reads { edges } else { nodes };
             one.messages = Some(Messages {
                 edges,
