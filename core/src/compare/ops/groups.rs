@@ -177,16 +177,45 @@ pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Fo
     })
 }
 
+/// Rows and inner size of GEMMs, their type, and whether activations are recomputed.
+type InputKey = (u64, u64, &'static str, bool);
+
+/// The input of GEMMs, the columns of all their results, and their calls.
+fn of_input(all: &Rows, which: Which, rows: &[usize]) -> Option<(InputKey, OfOneInput)> {
+    let profile = all.sides.get(which).profile;
+    let first = all.operations(which, rows).next()?;
+    let sizes = GemmSizes::of_params(first).filter(|_| first.family == Family::Gemm)?;
+    let dtype = format::dtype(first.tensors(profile).first()?.dtype)?;
+    let key = (sizes.m, sizes.k, dtype, first.key.is_recompute);
+    let calls = all.n_calls(which, rows);
+    let columns = sizes.n.saturating_mul(calls);
+    let is_one = sizes.batch == 1 && !sizes.is_grouped;
+    is_one.then_some((key, OfOneInput { columns, calls }))
+}
+
 /// GEMMs of one input in one trace.
-#[derive(Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct OfOneInput {
-    members: Members,
-    /// The columns of all results.
     columns: u64,
+    calls: u64,
+}
+
+impl OfOneInput {
+    fn add(&mut self, other: OfOneInput) {
+        self.columns = self.columns.saturating_add(other.columns);
+        self.calls += other.calls;
+    }
+}
+
+/// Whether both traces compute as many columns, in other numbers of calls.
+fn are_joined(sides: &Pair<OfOneInput>) -> bool {
+    let Pair { reference, target } = sides;
+    reference.columns == target.columns && reference.calls != target.calls
 }
 
 /// Matches GEMMs of one input that only one trace joins along their columns: the projections of query, key and value,
-/// or of gate and up. Together they have as many columns.
+/// or of gate and up. Together they have as many columns. One of them may have the sizes of another GEMM, such as that
+/// of the output projection: then that is a part of the group, too.
 pub(super) fn joined_gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
     let unmatched = &alignment.unmatched;
     let keyed = Which::ALL.into_iter().flat_map(|which| {
@@ -194,36 +223,56 @@ pub(super) fn joined_gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) ->
         rows.map(move |(place, rows)| (which, place, rows))
     });
     let keyed = keyed.filter_map(|(which, place, rows)| {
-        let profile = all.sides.get(which).profile;
-        let first = all.operations(which, rows).next()?;
-        let sizes = GemmSizes::of_params(first).filter(|_| first.family == Family::Gemm)?;
-        let dtype = format::dtype(first.tensors(profile).first()?.dtype)?;
-        let key = (sizes.m, sizes.k, dtype, first.key.is_recompute);
-        let is_one = sizes.batch == 1 && !sizes.is_grouped;
-        is_one.then(|| (key, (which, place, sizes.n, all.n_calls(which, rows))))
+        let (key, of_rows) = of_input(all, which, rows)?;
+        Some((key, (which, place, of_rows)))
     });
     let groups = grouped(
         keyed,
-        |of_input: &mut Pair<OfOneInput>, (which, place, columns, calls)| {
-            let of_input = of_input.get_mut(which);
-            of_input.members.add((place, calls));
-            of_input.columns = of_input
-                .columns
-                .saturating_add(columns.saturating_mul(calls));
+        |(places, sides): &mut (Pair<Vec<usize>>, Pair<OfOneInput>), (which, place, of_rows)| {
+            places.get_mut(which).push(place);
+            sides.get_mut(which).add(of_rows);
         },
     );
     let mut found = Vec::new();
-    for (_, sides) in groups {
-        let columns = sides.as_ref().map(|side| side.columns);
-        let units = sides.as_ref().map(|side| side.members.units);
-        let is_joined = units.reference != units.target;
-        if columns.reference == columns.target && is_joined {
-            let mut members = sides.map(|side| side.members);
-            for which in Which::ALL {
-                members.get_mut(which).units = units.reference.min(units.target);
-            }
-            found.push(take(alignment, MatchLevel::Meaning, &members));
+    for (key, (places, mut sides)) in groups {
+        if places.reference.is_empty() || places.target.is_empty() {
+            continue;
         }
+        let mut extra: Vec<usize> = Vec::new();
+        if !are_joined(&sides) {
+            for (at, matched) in alignment.matched.iter().enumerate() {
+                let both = Pair::of(|which| of_input(all, which, matched.rows.get(which))).both();
+                let Some(both) =
+                    both.filter(|both| both.reference.0 == key && both.target.0 == key)
+                else {
+                    continue;
+                };
+                let [reference, target] = [both.reference.1, both.target.1];
+                if reference.calls != target.calls {
+                    sides.reference.add(reference);
+                    sides.target.add(target);
+                    extra.push(at);
+                }
+            }
+        }
+        if !are_joined(&sides) {
+            continue;
+        }
+        let mut rows = take_rows(alignment, &places);
+        for at in extra.into_iter().rev() {
+            let matched = alignment.matched.remove(at);
+            rows.reference.extend(matched.rows.reference);
+            rows.target.extend(matched.rows.target);
+        }
+        let units = Some(sides.reference.calls.min(sides.target.calls).max(1));
+        found.push(Found {
+            level: MatchLevel::Meaning,
+            rows,
+            units: Pair {
+                reference: units,
+                target: units,
+            },
+        });
     }
     drop_taken(alignment);
     found

@@ -279,7 +279,10 @@ fn projections_that_the_reference_joins_are_compared_as_a_whole() {
     let separate = projections(&[4096, 1024, 1024, 4096], &[400, 200, 200, 400]);
     let comparison = compared(&joined, &separate, Some(("H100", "H100")));
     assert_eq!(comparison.operations.matched.len(), 1);
-    assert_eq!(savings(&comparison.gaps.ranked), [("separate_gemms", Some(200_000))]);
+    assert_eq!(
+        savings(&comparison.gaps.ranked),
+        [("separate_gemms", Some(200_000))]
+    );
     // Other columns: not the same work.
     let other = projections(&[4096, 512], &[400, 100]);
     let comparison = compared(&joined, &other, Some(("H100", "H100")));
