@@ -3,7 +3,6 @@
 
 use super::MatchLevel;
 use super::similar::{Rows, drop_taken, take_rows};
-use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -13,7 +12,6 @@ use crate::findings::unfused_attention;
 use crate::names::Family;
 use crate::names::attention::is_backward;
 use crate::profile::attention_sizes::AttentionSizes;
-use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
 
 /// Rows of both traces that match.
@@ -175,107 +173,6 @@ pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Fo
         );
         is_it.then(|| (passes, largest.elements(), largest.dtype.to_owned()))
     })
-}
-
-/// Rows and inner size of GEMMs, their type, and whether activations are recomputed.
-type InputKey = (u64, u64, &'static str, bool);
-
-/// The input of GEMMs, the columns of all their results, and their calls.
-fn of_input(all: &Rows, which: Which, rows: &[usize]) -> Option<(InputKey, OfOneInput)> {
-    let profile = all.sides.get(which).profile;
-    let first = all.operations(which, rows).next()?;
-    let sizes = GemmSizes::of_params(first).filter(|_| first.family == Family::Gemm)?;
-    let dtype = format::dtype(first.tensors(profile).first()?.dtype)?;
-    let key = (sizes.m, sizes.k, dtype, first.key.is_recompute);
-    let calls = all.n_calls(which, rows);
-    let columns = sizes.n.saturating_mul(calls);
-    let is_one = sizes.batch == 1 && !sizes.is_grouped;
-    is_one.then_some((key, OfOneInput { columns, calls }))
-}
-
-/// GEMMs of one input in one trace.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct OfOneInput {
-    columns: u64,
-    calls: u64,
-}
-
-impl OfOneInput {
-    fn add(&mut self, other: OfOneInput) {
-        self.columns = self.columns.saturating_add(other.columns);
-        self.calls += other.calls;
-    }
-}
-
-/// Whether both traces compute as many columns, in other numbers of calls.
-fn are_joined(sides: &Pair<OfOneInput>) -> bool {
-    let Pair { reference, target } = sides;
-    reference.columns == target.columns && reference.calls != target.calls
-}
-
-/// Matches GEMMs of one input that only one trace joins along their columns: the projections of query, key and value,
-/// or of gate and up. Together they have as many columns. One of them may have the sizes of another GEMM, such as that
-/// of the output projection: then that is a part of the group, too.
-pub(super) fn joined_gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
-    let unmatched = &alignment.unmatched;
-    let keyed = Which::ALL.into_iter().flat_map(|which| {
-        let rows = unmatched.get(which).iter().enumerate();
-        rows.map(move |(place, rows)| (which, place, rows))
-    });
-    let keyed = keyed.filter_map(|(which, place, rows)| {
-        let (key, of_rows) = of_input(all, which, rows)?;
-        Some((key, (which, place, of_rows)))
-    });
-    let groups = grouped(
-        keyed,
-        |(places, sides): &mut (Pair<Vec<usize>>, Pair<OfOneInput>), (which, place, of_rows)| {
-            places.get_mut(which).push(place);
-            sides.get_mut(which).add(of_rows);
-        },
-    );
-    let mut found = Vec::new();
-    for (key, (places, mut sides)) in groups {
-        if places.reference.is_empty() || places.target.is_empty() {
-            continue;
-        }
-        let mut extra: Vec<usize> = Vec::new();
-        if !are_joined(&sides) {
-            for (at, matched) in alignment.matched.iter().enumerate() {
-                let both = Pair::of(|which| of_input(all, which, matched.rows.get(which))).both();
-                let Some(both) =
-                    both.filter(|both| both.reference.0 == key && both.target.0 == key)
-                else {
-                    continue;
-                };
-                let [reference, target] = [both.reference.1, both.target.1];
-                if reference.calls != target.calls {
-                    sides.reference.add(reference);
-                    sides.target.add(target);
-                    extra.push(at);
-                }
-            }
-        }
-        if !are_joined(&sides) {
-            continue;
-        }
-        let mut rows = take_rows(alignment, &places);
-        for at in extra.into_iter().rev() {
-            let matched = alignment.matched.remove(at);
-            rows.reference.extend(matched.rows.reference);
-            rows.target.extend(matched.rows.target);
-        }
-        let units = Some(sides.reference.calls.min(sides.target.calls).max(1));
-        found.push(Found {
-            level: MatchLevel::Meaning,
-            rows,
-            units: Pair {
-                reference: units,
-                target: units,
-            },
-        });
-    }
-    drop_taken(alignment);
-    found
 }
 
 /// Matches the rest of MoE layers: routing and grouped GEMMs are split into kernels in many ways.
