@@ -66,7 +66,7 @@ labelled! {
         WrongNesting => "Some calls end after their caller; they were left out of the call tree.",
         UnlinkedGpuWork => "Some GPU activity has no recorded launching call: it was launched before the recording started, or the profiler wrote no flow event for its launch.",
         NothingLinked => "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator.",
-        LinkedByCorrelation => "Some GPU activity has no flow event from the call that launched it; correlation ids were used instead.",
+        LinkedByCorrelation => "Some GPU activity has no flow event from the call that launched it; correlation ids, or external ids where there are none, were used instead.",
         LinkedToOperators => "No call that launched GPU activity was recorded; it was assigned to the operators with its external ids.",
         AmbiguousCorrelation => "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow event that identifies its process, so it was not linked. Open the trace of one rank alone to see it by operator.",
         RepeatedCorrelation => "Some correlation ids are shared by several calls, so their GPU activity could not be linked to the call that launched it.",

@@ -81,6 +81,7 @@ pub(crate) use index::{dense_gradient, row_bytes_of_whole};
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};
+pub(crate) use moe::expert_choices;
 pub use params::{Param, Params, python_dict};
 pub(crate) use rnn::sequential_steps;
 pub(crate) use sort::{share_of_radix_selection, share_of_radix_sort};

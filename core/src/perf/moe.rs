@@ -272,6 +272,14 @@ pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
     mixture.possible()
 }
 
+/// Tokens, how many experts each of them chooses, and the experts of all GPUs, if the shapes of an operator tell them.
+pub(crate) fn expert_choices(input: &OpInput) -> Option<[u64; 3]> {
+    let mixture = shaped(input)?;
+    let sizes = [mixture.tokens, mixture.chosen, mixture.all_experts];
+    let are_known = sizes.iter().all(|size| *size >= 1.0);
+    are_known.then(|| sizes.map(|size| size as u64))
+}
+
 /// One of two ragged expert GEMMs, with x of M × K and the router's logits of M × E. Its other sizes are extra
 /// arguments, and the type of its weights is in the kernel's name, as in
 /// `_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu`. A missing inner size is assumed to be K, as in TraceLens.

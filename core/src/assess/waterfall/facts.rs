@@ -187,11 +187,22 @@ pub(super) fn facts(
             found.push(Fact::ShortRows(elements));
         }
     }
-    if let Some(kernel) = &measured.main {
-        found.extend(of_kernel(input, operation, evaluation, measured, kernel));
-    }
-    if let Sizes::Convolution(shape) = &measured.sizes {
-        found.extend(of_convolution(shape));
+    let of_kernel = |kernel| of_kernel(input, operation, evaluation, measured, kernel);
+    let of_kernel = measured.main.as_ref().map_or(Vec::new(), of_kernel);
+    match &measured.sizes {
+        Sizes::Convolution(shape) => {
+            // Its shape comes before what follows from it: few channels make a short sum.
+            let follows = |fact: &Fact| {
+                use Fact::{FewKSteps, ShortK, TileReads};
+                matches!(fact, FewKSteps { .. } | ShortK { .. } | TileReads { .. })
+            };
+            let (following, others): (Vec<Fact>, Vec<Fact>) =
+                of_kernel.into_iter().partition(follows);
+            found.extend(others);
+            found.extend(of_convolution(shape));
+            found.extend(following);
+        }
+        _ => found.extend(of_kernel),
     }
     if let Sizes::Attention(sizes) = &measured.sizes {
         let tokens = sizes.queries().max(sizes.keys()) as u64;

@@ -3,7 +3,6 @@
 
 use super::MatchLevel;
 use super::similar::{Rows, drop_taken, take_rows};
-use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -13,7 +12,6 @@ use crate::findings::unfused_attention;
 use crate::names::Family;
 use crate::names::attention::is_backward;
 use crate::profile::attention_sizes::AttentionSizes;
-use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
 
 /// Rows of both traces that match.
@@ -175,58 +173,6 @@ pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Fo
         );
         is_it.then(|| (passes, largest.elements(), largest.dtype.to_owned()))
     })
-}
-
-/// GEMMs of one input in one trace.
-#[derive(Default)]
-struct OfOneInput {
-    members: Members,
-    /// The columns of all results.
-    columns: u64,
-}
-
-/// Matches GEMMs of one input that only one trace joins along their columns: the projections of query, key and value,
-/// or of gate and up. Together they have as many columns.
-pub(super) fn joined_gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
-    let unmatched = &alignment.unmatched;
-    let keyed = Which::ALL.into_iter().flat_map(|which| {
-        let rows = unmatched.get(which).iter().enumerate();
-        rows.map(move |(place, rows)| (which, place, rows))
-    });
-    let keyed = keyed.filter_map(|(which, place, rows)| {
-        let profile = all.sides.get(which).profile;
-        let first = all.operations(which, rows).next()?;
-        let sizes = GemmSizes::of_params(first).filter(|_| first.family == Family::Gemm)?;
-        let dtype = format::dtype(first.tensors(profile).first()?.dtype)?;
-        let key = (sizes.m, sizes.k, dtype, first.key.is_recompute);
-        let is_one = sizes.batch == 1 && !sizes.is_grouped;
-        is_one.then(|| (key, (which, place, sizes.n, all.n_calls(which, rows))))
-    });
-    let groups = grouped(
-        keyed,
-        |of_input: &mut Pair<OfOneInput>, (which, place, columns, calls)| {
-            let of_input = of_input.get_mut(which);
-            of_input.members.add((place, calls));
-            of_input.columns = of_input
-                .columns
-                .saturating_add(columns.saturating_mul(calls));
-        },
-    );
-    let mut found = Vec::new();
-    for (_, sides) in groups {
-        let columns = sides.as_ref().map(|side| side.columns);
-        let units = sides.as_ref().map(|side| side.members.units);
-        let is_joined = units.reference != units.target;
-        if columns.reference == columns.target && is_joined {
-            let mut members = sides.map(|side| side.members);
-            for which in Which::ALL {
-                members.get_mut(which).units = units.reference.min(units.target);
-            }
-            found.push(take(alignment, MatchLevel::Meaning, &members));
-        }
-    }
-    drop_taken(alignment);
-    found
 }
 
 /// Matches the rest of MoE layers: routing and grouped GEMMs are split into kernels in many ways.

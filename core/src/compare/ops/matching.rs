@@ -2,6 +2,7 @@
 
 use super::call_text::{CallText, Key};
 use super::groups::{self, Found};
+use super::joined;
 use super::neighbors;
 use super::scaled::pair_scaled;
 use super::scopes;
@@ -94,7 +95,7 @@ fn match_remaining(alignment: &mut Alignment<MatchLevel>, rows: &Rows) -> Vec<Fo
     pair_retyped_gemms(alignment, rows);
     let mut groups = groups::attention(alignment, rows);
     groups.extend(groups::norms(alignment, rows));
-    groups.extend(groups::joined_gemms(alignment, rows));
+    groups.extend(joined::gemms(alignment, rows));
     pair_scaled(alignment, rows);
     pair_by_operator(alignment, rows);
     pair_by_kernels(alignment, rows);

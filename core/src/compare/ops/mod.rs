@@ -13,6 +13,7 @@
 
 mod call_text;
 mod groups;
+mod joined;
 mod matching;
 mod neighbors;
 mod scaled;

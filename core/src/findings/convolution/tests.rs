@@ -316,6 +316,16 @@ fn narrow_groups_are_named_on_small_images() {
     only(&outcome, "narrow_groups");
 }
 
+/// The sum over 3 × 7 × 7 values is short because there are few channels.
+#[test]
+fn few_channels_come_before_the_short_sum_that_they_make() {
+    let kernel = "igemm_fwd_gtcx_nhwc_fp32_bx0_ex0_bt128x128x32";
+    let outcome = slow("1x3x224x224", "64x3x7x7", SAME, BF16, kernel).outcome("convolution");
+    let causes = &only(&outcome, "few_input_channels").causes;
+    let [channels, sum] = ["C_in = 3", "K = 147"].map(|cause| causes.find(cause).unwrap());
+    assert!(channels < sum, "{causes}");
+}
+
 #[test]
 fn one_input_channel_is_singular() {
     let outcome = slow("32x1x224x224", "64x1x7x7", SAME, BF16, "igemm_fwd").outcome("convolution");

@@ -13,7 +13,7 @@ use crate::profile::gemm::GemmSizes;
 use crate::trace::StringId;
 
 /// Calls in another layout are faster if they take less than the time divided by this.
-const CLEARLY: f64 = 1.25;
+const CLEARLY: f64 = 1.5;
 
 /// What calls on the same sizes take with other strides.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +70,7 @@ fn work(input: &Input, one: &Observed) -> Option<Work> {
 pub(super) const RULE: Rule<Observed> = Rule {
     key: "slow_layout",
     class: "slow layout",
-    when: "the same operator takes 1.25 times as long or more as with other strides of its operands, on the same sizes in the same type",
+    when: "the same operator takes 1.5 times as long or more as with other strides of its operands, on the same sizes in the same type",
     applies: |_, observed| observed.faster_layout.is_some(),
     title: "Operands in a slow layout: {factor} the time",
     issue: "{subject} takes {time}{at}; its calls take {factor} the time of calls on the same sizes with other strides ({own} here, {other} there).",

@@ -7,6 +7,7 @@ use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoeRole, is_fused_routing, is_narrow};
+use crate::perf::expert_choices;
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;
@@ -198,9 +199,13 @@ const FILLED: u64 = 512;
 
 /// Tokens, how many experts each of them chooses, and experts.
 fn choices(group: &Group<Observed<'static>>) -> Option<[u64; 3]> {
-    let known = group.input.operation(group.first().row.operation).known()?;
-    let size = |wanted: &str| known.param(wanted)?.size().filter(|size| *size > 0);
-    Some([size("M")?, size("topk")?, size("E")?])
+    let operation = group.input.operation(group.first().row.operation);
+    let of_model = || {
+        let known = operation.known()?;
+        let [tokens, chosen, experts] = ["M", "topk", "E"].map(|size| known.size_of(size));
+        Some([tokens?, chosen?, experts?])
+    };
+    of_model().or_else(|| expert_choices(&operation.arguments(group.input.profile)?))
 }
 
 /// How the tokens spread over the experts.

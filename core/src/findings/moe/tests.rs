@@ -218,6 +218,24 @@ fn without_experts_there_is_no_data() {
     assert_eq!(outcome.status, Status::NoData);
 }
 
+/// 4 096 tokens with 8 of 16 experts: 2 048 for an expert fill the tiles.
+#[test]
+fn experts_with_many_tokens_need_no_larger_batch() {
+    let of = |tokens: u32| {
+        let args = format!("{tokens}x4096, 16x28672x4096, 16x4096x14336, {tokens}x8:float");
+        let name = "vllm::rocm_aiter_fused_moe";
+        let calls = Calls::new().call(name, &args, "aiter_fused_moe_kernel_bf16", 100_000);
+        found(&calls.outcome("moe"), "compute_bound_gap").clone()
+    };
+    let many = of(4_096);
+    assert_contains(
+        &many.issue,
+        &["; 4 096 tokens with 8 of 16 experts each: 2 048 tokens for an expert on average."],
+    );
+    assert_contains(&many.model, &["tuned for this GPU"]);
+    assert_contains(&of(768).model, &["larger batches of tokens"]);
+}
+
 #[test]
 fn compute_bound_experts_want_types_that_the_gpu_has() {
     // 8 192 · 2 · 3 matrix-vector multiplications of 4 096 × 14 336, 5.77 TFLOP: 8.2 ms at 708 TFLOPS.

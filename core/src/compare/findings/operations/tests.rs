@@ -283,6 +283,18 @@ fn projections_that_the_reference_joins_are_compared_as_a_whole() {
         savings(&comparison.gaps.ranked),
         [("separate_gemms", Some(200_000))]
     );
+    // Gate and up beside them are a pair of their own.
+    let joined = projections(&[6144, 4096, 28672], &[600, 400, 900]);
+    let separate = projections(
+        &[4096, 1024, 1024, 4096, 14336, 14336],
+        &[400, 200, 200, 400, 450, 450],
+    );
+    let comparison = compared(&joined, &separate, Some(("H100", "H100")));
+    assert_eq!(comparison.operations.matched.len(), 2);
+    assert_eq!(
+        savings(&comparison.gaps.ranked),
+        [("separate_gemms", Some(200_000))]
+    );
     // Other columns: not the same work.
     let other = projections(&[4096, 512], &[400, 100]);
     let comparison = compared(&joined, &other, Some(("H100", "H100")));
