@@ -145,8 +145,7 @@ fn events_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> impl Iterator<It
     let events = &trace.events;
     // Annotations on the GPU have the names of those on the CPU, and other times.
     let is_on_host = |of: Category| !of.is_gpu() && of != Category::GpuUserAnnotation;
-    let on_host = events.of_category(is_on_host);
-    let on_host = on_host.take_while(move |_| is_any);
+    let on_host = events.of_category(is_on_host).take_while(move |_| is_any);
     on_host.filter(move |event| {
         let name = events.name(*event).0 as usize;
         is_meant.get(name).copied().unwrap_or(false) && !trace.captured.has(*event)
