@@ -50,8 +50,7 @@ impl<'a> Input<'a> {
 
     /// From the first start to the last end of GPU activity; `None` without any.
     pub fn total_ns(&self) -> Option<i64> {
-        let whole = self.timelines.whole.as_ref()?;
-        Some(whole.total_ns()).filter(|ns| *ns > 0)
+        Some(self.timelines.whole.as_ref()?.total_ns()).filter(|ns| *ns > 0)
     }
 
     /// How long operations compute without concurrent communication or copies, on one GPU.
@@ -82,8 +81,7 @@ impl<'a> Input<'a> {
     pub fn vendor(&self) -> Option<Vendor> {
         let of_trace = || {
             let trace = &self.profile.trace;
-            let recorded = self.profile.once(|| RecordedVendor(vendor_of(trace)));
-            recorded.0
+            self.profile.once(|| RecordedVendor(vendor_of(trace))).0
         };
         self.gpu().and_then(|gpu| gpu.vendor).or_else(of_trace)
     }
@@ -95,7 +93,6 @@ impl<'a> Input<'a> {
         let recorded_on = self.profile.once(|| RecordedOn(detect(devices)));
         let is_own = recorded_on.0.is_some_and(|own| own.id == gpu.id);
         let own = devices.first().filter(|_| is_own);
-        let recorded = own.and_then(|device| device.n_sms);
-        recorded.or(gpu.n_sms)
+        own.and_then(|device| device.n_sms).or(gpu.n_sms)
     }
 }

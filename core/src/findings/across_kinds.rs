@@ -48,8 +48,7 @@ const GRAPHS: &[Rule<Row>] = &[IN_GRAPHS, NOT_CAPTURED];
 /// How to find out the shapes of kernels in graphs, by the engine that launched them.
 fn capture_flags(input: &Input) -> (&'static str, String) {
     let serving = input.profile.serving();
-    let flags = serving.and_then(|serving| serving.engine);
-    let flags = flags.map(|engine| {
+    let flags = serving.and_then(|serving| serving.engine).map(|engine| {
         format!(
             "write the capture of the graphs as well ({}) and open it beside this trace (`--capture`): it confirms the shapes of every kernel. Or ",
             engine.capture_flags()

@@ -45,8 +45,7 @@ impl Order {
     fn new(profile: &Profile) -> Order {
         let (gpu, events) = (&profile.gpu, &profile.trace.events);
         let mut lanes: BTreeMap<u32, Vec<(i64, OrderedCall)>> = BTreeMap::new();
-        let operations = profile.operations().iter().enumerate();
-        for (at, operation) in operations {
+        for (at, operation) in profile.operations().iter().enumerate() {
             for (call, row) in operation.calls.iter().enumerate() {
                 let work = gpu.each(&row.work);
                 let Some(first) = work.min_by_key(|work| (work.span.start_ns, work.event)) else {
@@ -88,8 +87,7 @@ impl Order {
                 let before = lane.get(first..at).unwrap_or_default().iter().rev();
                 let before = before.take_while(|copy| is_its_own(of, copy, false));
                 copies.extend(before.map(|copy| (of, *copy, false)));
-                let after = lane.get(at + 1);
-                let after = after.filter(|copy| is_its_own(of, copy, true));
+                let after = lane.get(at + 1).filter(|copy| is_its_own(of, copy, true));
                 copies.extend(after.map(|copy| (of, *copy, true)));
                 taken_to = at + 1 + usize::from(after.is_some());
             }

@@ -125,8 +125,7 @@ impl Outcome {
 
     /// A figure by its key.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        let fact = self.facts.iter().find(|fact| fact.key == key)?;
-        Some(&fact.value)
+        Some(&self.facts.iter().find(|fact| fact.key == key)?.value)
     }
 
     /// The share of its kernel time in that of all computation.

@@ -90,10 +90,9 @@ fn is_small(input: &Input, finding: &Finding) -> bool {
     let least_ns = input
         .total_ns()
         .map_or(0.0, |total| total as f64 * percent / 100.0);
-    let is_below = finding.impact.is_some_and(|impact| {
-        let most_ns = impact.mid_ns.max(saved_ns(finding));
-        (most_ns as f64) < least_ns
-    });
+    let is_below = finding
+        .impact
+        .is_some_and(|impact| (impact.mid_ns.max(saved_ns(finding)) as f64) < least_ns);
     is_below && finding.priority > Priority::High
 }
 

@@ -198,10 +198,8 @@ fn slice(profile: &Profile, call: EventId) -> Option<(ShapeId, i64, i64)> {
     let args = trace.args.get(trace.events.op_args(call)?)?;
     let shape = *args.dims.as_deref()?.first()?.shapes().first()?;
     let concrete = args.concrete.as_deref()?;
-    let number = |at: usize| -> Option<i64> {
-        let text = trace.strings.get(*concrete.get(at)?);
-        text.trim().parse().ok()
-    };
+    let number =
+        |at: usize| -> Option<i64> { trace.strings.get(*concrete.get(at)?).trim().parse().ok() };
     Some((shape, number(1)?, number(2)?))
 }
 

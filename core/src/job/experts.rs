@@ -52,7 +52,7 @@ impl Exchange {
 }
 
 /// The load of a rank over all exchanges.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Load {
     /// As an index into the ranks of the job.
     pub(crate) rank: usize,
@@ -132,32 +132,21 @@ fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>
 
 /// The load of each participating rank, sorted by rank.
 pub(crate) fn by_rank<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Vec<Load> {
-    let mut all: Vec<Load> = Vec::new();
-    let mut places: Map<usize, usize> = Map::default();
+    let mut all: Map<usize, Load> = Map::default();
     for exchange in exchanges {
         let most = exchange.most();
         for (member, elements) in &exchange.loads {
-            let at = *places.entry(member.rank).or_insert_with(|| {
-                all.push(Load {
-                    rank: member.rank,
-                    elements: 0,
-                    mean: 0.0,
-                    exchanges: 0,
-                    n_most: 0,
-                    n_above: 0,
-                });
-                all.len() - 1
-            });
-            if let Some(load) = all.get_mut(at) {
-                load.elements = load.elements.saturating_add(*elements);
-                load.mean += exchange.mean();
-                load.exchanges += 1;
-                load.n_most += usize::from(Some(member.rank) == most);
-                let share = exchange.share(*elements);
-                load.n_above += usize::from(share.is_some_and(|share| share > HOT));
-            }
+            let load = all.entry(member.rank).or_default();
+            load.rank = member.rank;
+            load.elements = load.elements.saturating_add(*elements);
+            load.mean += exchange.mean();
+            load.exchanges += 1;
+            load.n_most += usize::from(Some(member.rank) == most);
+            let share = exchange.share(*elements);
+            load.n_above += usize::from(share.is_some_and(|share| share > HOT));
         }
     }
+    let mut all: Vec<Load> = all.into_values().collect();
     all.arrange_by_key(|load| load.rank);
     all
 }

@@ -42,7 +42,7 @@ pub(crate) fn longest(profile: &Profile) -> Vec<Bottleneck> {
     let mut graphs = ByName::new(is_graph_launch);
     let mut rows: Map<(StringId, bool, bool), Bottleneck> = Map::default();
     // The row and the kernels of each call.
-    let mut calls: Map<OpId, ((StringId, bool, bool), Vec<GpuId>)> = Map::default();
+    let mut calls: Map<OpId, (_, Vec<GpuId>)> = Map::default();
     for (id, work) in profile.gpu.iter() {
         if work.class != GpuClass::Computation {
             continue;

@@ -263,8 +263,7 @@ impl Idle {
     pub(crate) fn waits_outside_of_operators(&self) -> bool {
         let waits = self.waits.rows.iter();
         let outside = waits.filter(|((_, operator), _)| operator.is_none());
-        let outside_ns = sum(outside.map(|(_, tally)| tally.ns));
-        outside_ns > self.of(IdleCause::Synchronization).ns / 2
+        sum(outside.map(|(_, tally)| tally.ns)) > self.of(IdleCause::Synchronization).ns / 2
     }
 
     /// When a gap starts, relative to the first start of GPU activity.

@@ -111,8 +111,7 @@ impl<'a> ObservedCode<'a> {
 
     /// The longest listed gaps in which it takes most of the time.
     fn longest(&self) -> impl Iterator<Item = &ExplainedGap> {
-        let longest = self.idle.longest.iter();
-        longest.filter(|gap| {
+        self.idle.longest.iter().filter(|gap| {
             let activity = gap.code.map(|code| code.activity);
             let place = gap.place.as_ref();
             activity == Some(self.row.activity)

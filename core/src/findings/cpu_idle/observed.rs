@@ -188,8 +188,7 @@ impl<'a> Observed<'a> {
     /// Whether most of the gaps precede kernels on lists of tensors.
     fn steps_on_lists(&self, input: &Input) -> bool {
         let strings = &input.profile.trace.strings;
-        let rows = self.gaps.operators.rows.iter();
-        let of_lists = rows.filter(|(operator, _)| {
+        let of_lists = self.gaps.operators.rows.iter().filter(|(operator, _)| {
             operator.is_some_and(|name| strings.get(name).starts_with("aten::_foreach_"))
         });
         sum(of_lists.map(|(_, tally)| tally.ns)) > self.gaps.all.ns / 2

@@ -103,8 +103,7 @@ fn computes_on_cpu(profile: &Profile, node: NodeId) -> bool {
     let function = tree.event(node);
     let function = function.filter(|_| tree.category(trace, node) != Category::CpuOp);
     function.is_some_and(|event| {
-        let operators = cpu_operators(profile, event).into_iter();
-        let ns = sum(operators.map(|(_, ns)| ns));
+        let ns = sum(cpu_operators(profile, event).into_iter().map(|(_, ns)| ns));
         ns > trace.events.span(event).length() / 2
     })
 }

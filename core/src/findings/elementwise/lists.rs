@@ -107,8 +107,7 @@ fn is_of_clipping(input: &Input, observed: &Observed) -> bool {
         return false;
     }
     let tree = input.profile.full_tree();
-    let first = observed.operation.first();
-    first.is_some_and(|call| {
+    observed.operation.first().is_some_and(|call| {
         let mut names = tree.names_around(trace, call.event);
         names.any(|name| name.contains(NAME))
     })

@@ -104,10 +104,9 @@ impl<'a> Observed<'a> {
         let profile = input.profile;
         let name = profile.trace.strings.get(operation.key.name);
         let [zero_grad_ns, zero_buffer_ns] = match ZEROING_OPS.contains(&name) {
-            true => {
-                let zero_grad = profile.once(|| ZeroGrad::all(profile));
-                zero_grad.times_of(profile, operation)
-            }
+            true => profile
+                .once(|| ZeroGrad::all(profile))
+                .times_of(profile, operation),
             false => [0; 2],
         };
         Observed {
@@ -243,8 +242,7 @@ fn logits(input: &Input) -> Set<(u64, i64)> {
 
 /// The number of elements of its first tensor, and the length of a row.
 fn size(profile: &Profile, operation: &Operation) -> Option<(u64, i64)> {
-    let tensors = operation.tensors(profile);
-    let shape = tensors.first()?.shape;
+    let shape = operation.tensors(profile).first()?.shape;
     Some((product(shape) as u64, *shape.last()?))
 }
 
@@ -269,8 +267,7 @@ fn gate(input: &Input) -> Gate {
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
-    let steps = || OptimizerStep::all(input.profile);
-    let steps = input.profile.once(steps);
+    let steps = input.profile.once(|| OptimizerStep::all(input.profile));
     let logits = logits(input);
     let look = |row| Observed::new(input, &baseline, &steps, &logits, row);
     let mut observed: Vec<Observed> = rows.iter().map(look).collect();

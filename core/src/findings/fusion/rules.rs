@@ -323,8 +323,7 @@ fn step_table(input: &Input, candidate: &Candidate) -> Table {
     };
     let kernel = |at: usize| {
         let names = input.operation(at).kernel_names(input.profile);
-        let name = names.first().map(|name| format::middle_ellipsis(name, 100));
-        Value::quoted(name)
+        Value::quoted(names.first().map(|name| format::middle_ellipsis(name, 100)))
     };
     let has_model = |at: usize| input.operation(at).known().is_some();
     #[rustfmt::skip]

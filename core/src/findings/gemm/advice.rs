@@ -13,8 +13,7 @@ use crate::profile::gemm::{GemmSizes, OddPitch};
 /// "`aten::bmm` (37 632 of 8×64×8)" for the longest row, and how many more.
 pub(super) fn subject(group: &Group<Observed<'static>>) -> String {
     let first = group.first();
-    let name = first.operation.short_name(group.input.profile);
-    let name = format::middle_ellipsis(name, 60);
+    let name = format::middle_ellipsis(first.operation.short_name(group.input.profile), 60);
     let sizes = first.sizes.map(GemmSizes::text);
     let sizes = match sizes.unwrap_or_else(|| shapes(group.input, first.operation)) {
         none if none.is_empty() => none,

@@ -60,8 +60,7 @@ pub(super) fn accumulates_slowly(group: &Group<Observed<'static>>) -> bool {
 pub(super) fn in_16_bits(group: &Group<Observed<'static>>) -> Option<(&'static str, i64)> {
     let (precision, rate) = matrix_rate_16_bit(group.input)?;
     let flops = group.rows.iter().filter_map(|row| {
-        let work = group.input.evaluation(row.operation).work?;
-        Some(work.flops * row.n_calls as f64)
+        Some(group.input.evaluation(row.operation).work?.flops * row.n_calls as f64)
     });
     let ns = flops.sum::<f64>() / (rate.tflops * 1e3);
     (rate.tflops > 0.0).then(|| (precision.label(), ns.round() as i64))

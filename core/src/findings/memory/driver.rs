@@ -39,8 +39,7 @@ pub(super) fn issue(input: &Input, device: Option<&DeviceMemory>) -> Option<Issu
     if uses.is_empty() || !(is_long || (n_retries > 0 && steady.is_some())) {
         return None;
     }
-    let idle_ns = idle_ns(input, &uses);
-    let idle_ns = idle_ns.filter(|ns| *ns > 0);
+    let idle_ns = idle_ns(input, &uses).filter(|ns| *ns > 0);
     let levels = device.map(|device| changes(device, steady.as_deref()));
     let bytes = levels
         .map(|(taken, given)| taken.max(given))
@@ -83,8 +82,7 @@ pub(super) fn issue(input: &Input, device: Option<&DeviceMemory>) -> Option<Issu
 fn steady(input: &Input) -> Option<Vec<Interval>> {
     let steps = named_steps(input.profile);
     let steps = steps.iter().map(|step| (kind_of(&step.name), step.span));
-    let kinds = grouped(steps, |spans: &mut Vec<Interval>, span| spans.push(span));
-    let later = kinds
+    let later = grouped(steps, |spans: &mut Vec<Interval>, span| spans.push(span))
         .into_iter()
         .flat_map(|(_, spans)| spans.into_iter().skip(1));
     let later: Vec<Interval> = later.collect();
@@ -96,9 +94,7 @@ fn idle_ns(input: &Input, uses: &[DriverUse]) -> Option<i64> {
     if input.profile.without_idle_causes().is_some() {
         return None;
     }
-    let gaps = gaps(input.profile);
-    let idle = gaps.iter().map(|gap| gap.span);
-    let idle = Coverage::new(idle.collect());
+    let idle = Coverage::new(gaps(input.profile).iter().map(|gap| gap.span).collect());
     let spans = crate::base::interval::union(uses.iter().map(|one| one.span).collect());
     Some(sum(spans.into_iter().map(|span| idle.within(span))))
 }

@@ -68,8 +68,7 @@ pub(super) fn table(input: &Input, rows: &[Row]) -> Table {
             add(within(profile, &roles, operation, id), id);
         }
     }
-    let of_experts = exchanges(input);
-    for id in of_experts {
+    for id in exchanges(input) {
         add(Some(MoeRole::Dispatch), id);
     }
     let category_ns = sum(rows.iter().map(|row| row.time_ns));

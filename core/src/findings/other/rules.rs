@@ -62,8 +62,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         words: |group| {
             let input = group.input;
             let table = group.first().table;
-            let whole_ns = table.map_or(0, |table| table.whole_ns(input));
-            let whole = match whole_ns {
+            let whole = match table.map_or(0, |table| table.whole_ns(input)) {
                 0 => String::new(),
                 ns => time_and_share(ns, input),
             };
@@ -78,10 +77,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
                 ("whole", whole),
             ]
         },
-        saves: Saves::AtMost(|_, observed| {
-            let table = observed.table?;
-            Some(table.unused_ns(observed.row.time_ns))
-        }),
+        saves: Saves::AtMost(|_, observed| Some(observed.table?.unused_ns(observed.row.time_ns))),
         has_reproducer: false,
         ..Rule::BASE
     },

@@ -1,5 +1,6 @@
 //! What a finding is based on: figures, operations, and what following it saves.
 
+use super::group::{impacts, times};
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
 use crate::assess::waterfall::{Cause, Waterfall};
@@ -48,22 +49,22 @@ impl<S: Subject> Saves<S> {
 
     /// The saving of a group, and the part of the middle of it that comes from each operation.
     fn of<'a>(&self, group: &Group<'_, 'a, S>) -> (Option<Impact>, Vec<(usize, i64)>) {
-        let input = group.input;
+        let (input, rows) = (group.input, &group.rows[..]);
+        let observed = |at: usize| group.observed[at];
         match self {
-            Saves::Gap => impact(input, &group.rows),
+            Saves::Gap => impact(input, rows),
             Saves::Evidence | Saves::Memory | Saves::Nothing => (None, Vec::new()),
-            Saves::Usual(band) => group.impacts(&|_, row| Impact::of_usual(row, *band)),
-            Saves::Steps(causes) => group.impacts(&|_, row| {
-                let waterfall = Waterfall::of(input, row.operation)?;
-                impact_of_steps(&waterfall, causes)
+            Saves::Usual(band) => impacts(rows, &|_, row| Impact::of_usual(row, *band)),
+            Saves::Steps(causes) => impacts(rows, &|_, row| {
+                impact_of_steps(&Waterfall::of(input, row.operation)?, causes)
             }),
-            Saves::Heuristic => group.impacts(&|_, row| Some(Impact::heuristic(row.time_ns))),
-            Saves::Each(impact) => group.impacts(&|observed, _| impact(input, observed)),
-            Saves::Measured(ns) => {
-                group.times(Impact::measured, &|observed, _| Some(ns(input, observed)))
-            }
-            Saves::AtMost(ns) => group.times(Impact::at_most, &|observed, _| ns(input, observed)),
-            Saves::All => group.times(Impact::at_most, &|_, row| Some(row.time_ns)),
+            Saves::Heuristic => impacts(rows, &|_, row| Some(Impact::heuristic(row.time_ns))),
+            Saves::Each(impact) => impacts(rows, &|at, _| impact(input, observed(at))),
+            Saves::Measured(ns) => times(rows, Impact::measured, &|at, _| {
+                Some(ns(input, observed(at)))
+            }),
+            Saves::AtMost(ns) => times(rows, Impact::at_most, &|at, _| ns(input, observed(at))),
+            Saves::All => times(rows, Impact::at_most, &|_, row| Some(row.time_ns)),
         }
     }
 }

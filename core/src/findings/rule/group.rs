@@ -51,27 +51,6 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         time_ns(&self.rows)
     }
 
-    /// The saving of each, and the total.
-    pub(super) fn impacts(
-        &self,
-        of: &dyn Fn(&S::Of<'a>, &Row) -> Option<Impact>,
-    ) -> (Option<Impact>, Vec<(usize, i64)>) {
-        let each = self.observed.iter().zip(&self.rows);
-        let each = each.filter_map(|(observed, row)| Some((row.operation, of(observed, row)?)));
-        sum_of(each.collect::<Vec<_>>().into_iter())
-    }
-
-    /// The same, computed from the time saved for each.
-    pub(super) fn times(
-        &self,
-        impact: fn(i64) -> Impact,
-        of: &dyn Fn(&S::Of<'a>, &Row) -> Option<i64>,
-    ) -> (Option<Impact>, Vec<(usize, i64)>) {
-        let each = self.observed.iter().zip(&self.rows);
-        let each = each.filter_map(|(observed, row)| Some((row.operation, of(observed, row)?)));
-        together(impact, each.collect())
-    }
-
     /// Whether its operations together are large enough to be a bottleneck of their kind.
     pub(crate) fn is_large(&self, gate_ms: fn(&Thresholds) -> f64) -> bool {
         let gate = Gate::of(self.input, gate_ms(&self.input.options.thresholds));
@@ -105,12 +84,25 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
     }
 }
 
-/// The total impact of saved times, and the middle of each. Not generic, like the words below: compiled once for all
-/// analyses.
-fn together(
-    impact: fn(i64) -> Impact,
-    mut each: Vec<(usize, i64)>,
+/// The total saving of some rows, and the middle of each, by position. Not generic, like the functions below: compiled
+/// once for all analyses.
+pub(super) fn impacts(
+    rows: &[&Row],
+    of: &dyn Fn(usize, &Row) -> Option<Impact>,
 ) -> (Option<Impact>, Vec<(usize, i64)>) {
+    let each = rows.iter().enumerate();
+    sum_of(each.filter_map(|(at, row)| Some((row.operation, of(at, row)?))))
+}
+
+/// The same, computed from the time saved for each.
+pub(super) fn times(
+    rows: &[&Row],
+    impact: fn(i64) -> Impact,
+    of: &dyn Fn(usize, &Row) -> Option<i64>,
+) -> (Option<Impact>, Vec<(usize, i64)>) {
+    let each = rows.iter().enumerate();
+    let each = each.filter_map(|(at, row)| Some((row.operation, of(at, row)?)));
+    let mut each: Vec<(usize, i64)> = each.collect();
     let all_ns = sum(each.iter().map(|(_, ns)| *ns));
     let all = (!each.is_empty()).then(|| impact(all_ns));
     for (_, ns) in &mut each {

@@ -27,8 +27,7 @@ fn issue(source: &Source) -> Option<Issue> {
     let times = adapters.iter().map(|work| (work.name, work.span.length()));
     let ns = sum(times.clone().map(|(_, ns)| ns));
     percent_of(ns, input.total_ns()?).filter(|percent| *percent >= LEAST_PERCENT)?;
-    let by_name = tallied(times);
-    let rows = by_name
+    let rows = tallied(times)
         .into_iter()
         .map(|(name, n, ns)| (source.name(name), n, ns));
     let table = source.kernels_table("adapter_kernels", "Kernels of adapters", rows.collect());

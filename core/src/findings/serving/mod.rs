@@ -277,8 +277,7 @@ fn chained(source: &Source) -> Vec<Issue> {
         let (ns, saved_ns) = (all(|chain| chain.ns), all(|chain| chain.saved_ns));
         let longest = chains.first()?;
         let n: u64 = count(|chain| chain.n);
-        let savings = chains.iter().flat_map(|chain| chain.savings());
-        let savings = times_by_operation(savings);
+        let savings = times_by_operation(chains.iter().flat_map(|chain| chain.savings()));
         let kernels = longest.names.iter().map(|name| source.name(*name));
         let names: Vec<String> = kernels.collect();
         let per = passes.all.len().max(1) as u64;

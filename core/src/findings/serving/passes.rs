@@ -77,8 +77,7 @@ impl Pass {
 
     /// From its first start to its last end.
     pub(super) fn span(&self) -> Option<Interval> {
-        let spans = self.kernels.iter().map(Kernel::span);
-        spans.reduce(Interval::hull)
+        self.kernels.iter().map(Kernel::span).reduce(Interval::hull)
     }
 }
 
@@ -182,8 +181,7 @@ fn of_steps(profile: &Profile) -> Vec<Vec<GpuId>> {
         return Vec::new();
     };
     let launched = Launched::new(profile);
-    let steps = serving.steps.iter();
-    let working = steps.filter(|step| step.activity.is_some());
+    let working = serving.steps.iter().filter(|step| step.activity.is_some());
     working
         .map(|step| launched.during(step.track, step.on_host).collect())
         .collect()

@@ -79,8 +79,7 @@ pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
             };
             decode_ns.saturating_mul(times)
         };
-        let mixed = serving.of(Some(Phase::Mixed));
-        let long = mixed.filter_map(|step| {
+        let long = serving.of(Some(Phase::Mixed)).filter_map(|step| {
             let (length, batch) = (step.length?, step.batch?);
             let decodes = batch.generation.requests.filter(|n| *n > 0)?;
             let tokens = batch.context.sq;
@@ -204,8 +203,7 @@ fn chunk(before: &ServingStep, step: &ServingStep) -> Option<u64> {
 /// From about this many tokens on, GEMMs with weights of 16 bits are compute-bound: each token multiplies and adds once
 /// with each weight, which has two bytes.
 fn enough_tokens(input: &Input) -> Option<f64> {
-    let gpu = input.gpu()?;
-    gpu.ridge_flops_per_byte(input.options.basis)
+    input.gpu()?.ridge_flops_per_byte(input.options.basis)
 }
 
 fn flag(source: &Source, of: fn(Engine) -> Option<&'static str>, other: &str) -> String {

@@ -19,8 +19,7 @@ struct Layers {
 }
 
 pub(super) fn issues(source: &Source) -> Vec<Issue> {
-    let passes = source.passes.all.iter();
-    let layers = passes.map(|pass| {
+    let layers = source.passes.all.iter().map(|pass| {
         let attention = pass.kernels.iter();
         let attention = attention.filter(|one| one.role == Role::Attention);
         let mut attention: Vec<&Kernel> = attention.collect();
@@ -67,8 +66,7 @@ impl Layers {
     }
 
     fn count(&self, sliding: bool) -> u64 {
-        let of_kind = self.are_sliding.iter().filter(|is| **is == sliding);
-        of_kind.count() as u64
+        self.are_sliding.iter().filter(|is| **is == sliding).count() as u64
     }
 
     /// "Every second layer sees a sliding window, the first one does".

@@ -184,8 +184,7 @@ pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
 
 /// The % of roofline of attention with a compiled mask if that kept all blocks, which is the most that it can reach.
 fn percent_of_all_blocks(input: &Input, row: &Row) -> Option<f64> {
-    let arguments = input.operation(row.operation).arguments(input.profile)?;
-    let work = of_all_blocks(&arguments)?.work;
+    let work = of_all_blocks(&input.operation(row.operation).arguments(input.profile)?)?.work;
     let roofline = roofline(&work, input.gpu()?, input.options.basis)?;
     let all_ns = roofline.time_us * 1e3 * row.n_calls as f64;
     (row.time_ns > 0).then(|| all_ns / row.time_ns as f64 * 100.0)
@@ -215,8 +214,7 @@ fn is_of_library(input: &Input, operation: &Operation) -> bool {
     let library = library_of(Some(name), longest).filter(|library| {
         use Library::{Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton};
         // Compilers, and general building blocks.
-        let others = [Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton];
-        !others.contains(library)
+        ![Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton].contains(library)
     });
     library.is_some()
         || contains_any(name, WORDS)

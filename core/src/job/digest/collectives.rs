@@ -155,7 +155,6 @@ impl<'a> Named<'a> {
         Collective {
             group: self.group(texts).map(|group| groups.id(group)),
             name: self.text(texts, "Collective name"),
-            kernel: 0,
             dtype: self.text(texts, "dtype"),
             given: self.elements("In msg nelems"),
             got: self.elements("Out msg nelems"),
@@ -163,15 +162,7 @@ impl<'a> Named<'a> {
             peer: self.small("Dst Rank").or_else(|| self.small("Src Rank")),
             position: self.small("Rank"),
             seq: self.whole("Seq"),
-            stream: None,
-            step: None,
-            span: Interval::default(),
-            is_in_sheets: false,
-            before: None,
-            own: None,
-            late_by: 0,
-            exposed_ns: 0,
-            is_repeated: false,
+            ..Collective::default()
         }
     }
 

@@ -168,7 +168,7 @@ impl OwnTime {
 }
 
 /// One collective, or one end of a point-to-point transfer, as one rank ran it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Collective {
     /// Its group, as an index into [`Digest::groups`]; `None` where the trace does not name one.
     pub(crate) group: Option<u32>,

@@ -48,25 +48,16 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
         let own = own.map(|own| activity.split(own).0);
         let elements = elements(trace, *call);
         Collective {
-            group: None,
-            name: 0,
             kernel: texts.id(trace.name(*call)),
-            dtype: 0,
             given: elements,
             got: elements,
-            splits: [0, 0],
-            peer: None,
-            position: None,
             seq: event_args::number(trace, *call, "Seq").map(|seq| seq as u64),
-            stream: None,
             step,
             span: *span,
-            is_in_sheets: false,
             before: *before,
             own,
-            late_by: 0,
             exposed_ns: span.length() - activity.work_within(*span),
-            is_repeated: false,
+            ..Collective::default()
         }
     });
     Found {

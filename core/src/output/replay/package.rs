@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::candidates::{Candidate, candidates};
 use crate::assess::Evaluation;
 use crate::base::format;
-use crate::base::map::Map;
+use crate::base::map::Set;
 use crate::base::sort::Arrange;
 use crate::compare::words::bound;
 use crate::names::signatures::is_tensor_type;
@@ -89,7 +89,7 @@ impl Package {
             ..Package::default()
         };
         let dtype = common_dtype(profile);
-        let mut known = Map::<_, usize>::default();
+        let mut known = Set::default();
         for candidate in candidates {
             let at = candidate.operation;
             let of_operation = profile.operations().get(at).zip(report.evaluations.get(at));
@@ -100,8 +100,7 @@ impl Package {
             match call(profile, operation, dtype) {
                 Ok(call) => {
                     let key = (operation.key.name, operation.key.args);
-                    let row = *known.entry(key).or_insert(package.entries.len());
-                    if row < package.entries.len() {
+                    if !known.insert(key) {
                         continue;
                     }
                     let json = entry_json(report, operation, evaluation, &candidate, call);

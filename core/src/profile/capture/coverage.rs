@@ -350,14 +350,11 @@ pub(super) fn of(
     let mut used: Set<(usize, usize)> = Set::default();
     let mut n_kernels: Map<usize, u64> = Map::default();
     let mut graphs: Map<usize, GraphUse> = Map::default();
-    let (mut order, mut cut, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cut, mut sizes) = (Vec::new(), Vec::new());
     for (at, replay) in replays.all.iter().enumerate() {
-        let graph = graphs.entry(replay.graph).or_insert_with(|| {
-            order.push(replay.graph);
-            GraphUse {
-                n_kernels: replay.kernels.len() as u64,
-                ..GraphUse::default()
-            }
+        let graph = graphs.entry(replay.graph).or_insert_with(|| GraphUse {
+            n_kernels: replay.kernels.len() as u64,
+            ..GraphUse::default()
         });
         graph.n_replays += 1;
         match plan.fit(replay.graph, at) {
@@ -407,10 +404,7 @@ pub(super) fn of(
         files: uses.chain(own.filter(|own| own.n_used > 0)).collect(),
         cut,
         sizes,
-        graphs: order
-            .iter()
-            .filter_map(|graph| graphs.remove(graph))
-            .collect(),
+        graphs: graphs.into_values().collect(),
     }
 }
 

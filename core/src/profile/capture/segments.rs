@@ -34,7 +34,7 @@ pub(super) struct Launch {
 }
 
 /// The calls of one graph capture.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Segment {
     /// The calls, parents before children.
     pub(super) calls: Vec<Call>,
@@ -232,12 +232,8 @@ struct Reader<'a, 't> {
 impl<'a> Reader<'a, '_> {
     fn read(&self, size: Option<u64>, symbols: &mut Symbols<'a>) -> Segment {
         let mut segment = Segment {
-            calls: Vec::new(),
-            launches: Vec::new(),
             size,
-            rows: None,
-            has_noted: None,
-            shapes: 0,
+            ..Segment::default()
         };
         for root in self.roots() {
             self.add(root, &mut segment, symbols);

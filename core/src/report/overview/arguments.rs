@@ -81,8 +81,7 @@ fn counted_otherwise<'a>(
     profile: &Profile,
     operations: impl Iterator<Item = &'a Operation>,
 ) -> Option<String> {
-    let mut of_name: Map<&str, usize> = Map::default();
-    let mut differ: Vec<(&str, [f64; 2], u64)> = Vec::new();
+    let mut differ: Map<&str, ([f64; 2], u64)> = Map::default();
     for operation in operations {
         let is_whole = operation.first().and_then(|call| call.binding);
         let is_whole = is_whole.is_some_and(|of| of.pass == Pass::Forward && of.shares == 1);
@@ -97,14 +96,10 @@ fn counted_otherwise<'a>(
             continue;
         }
         let name = operation.short_name(profile);
-        let at = *of_name.entry(name).or_insert(differ.len());
-        match differ.get_mut(at) {
-            Some((.., n)) => *n += 1,
-            None => differ.push((name, [ours, theirs], 1)),
-        }
+        differ.entry(name).or_insert(([ours, theirs], 0)).1 += 1;
     }
-    let n: u64 = differ.iter().map(|(.., n)| n).sum();
-    let listed = differ.iter().map(|(name, counts, _)| {
+    let n: u64 = differ.values().map(|(_, n)| n).sum();
+    let listed = differ.iter().map(|(name, (counts, _))| {
         let [ours, theirs] = counts.map(format::flops);
         format!("{} (model {ours}, profiler {theirs})", quoted(name))
     });

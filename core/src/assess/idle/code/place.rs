@@ -73,8 +73,7 @@ impl<'a> Places<'a> {
             return *known;
         }
         let text = self.profile.trace.strings.get(name);
-        let text = text.split(" object at 0x").next().unwrap_or(text);
-        let text = match is_module(text) {
+        let text = match is_module(text.split(" object at 0x").next().unwrap_or(text)) {
             true => without_number(text),
             false => text,
         };
@@ -215,8 +214,7 @@ fn module(profile: &Profile, event: EventId) -> Option<String> {
         .filter_map(|node| tree.event(node))
         .filter(|event| trace.events.category(*event) == Category::PythonFunction)
         .map(|event| trace.name(event));
-    let module = names.find_map(|name| name.strip_prefix(MODULE))?;
-    Some(without_number(module).to_owned())
+    Some(without_number(names.find_map(|name| name.strip_prefix(MODULE))?).to_owned())
 }
 
 /// The library in which a function spends most of its time, possibly within a built-in function.

@@ -94,8 +94,7 @@ impl Subject for Unfused {
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let (input, first) = (group.input, group.first());
         let sizes = by_sizes(group);
-        let origin = Origin::of(input.profile, input.operation(first.softmax.operation));
-        let path = origin
+        let path = Origin::of(input.profile, input.operation(first.softmax.operation))
             .path()
             .map(|path| format!("The first is in `{path}`."));
         let shapes = match sizes.first().and_then(|one| one.sizes) {
