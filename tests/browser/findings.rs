@@ -106,7 +106,7 @@ fn a_report_is_walked_by_its_headings() {
         // Links to the finding's evidence are ours; the name that looks like one is text.
         let of_idle_time = ["sgemm_128x64", "Call tree", "Timeline"];
         let of_product = ["aten::mm", "First call"];
-        page.wait_value(links, json!([&of_idle_time[..], &of_product].concat()))
+        page.wait_value(links, json!([&of_idle_time[..], &of_product[..]].concat()))
             .await;
 
         page.click("#report-rough").await;

@@ -11,7 +11,7 @@ use dormer_core::report::{KernelRuns, kernel_runs, module_of};
 use dormer_core::{Profile, Report};
 
 use super::cells::number;
-use super::columns::{EXTRA_COLUMNS, OPERATIONS, OPERATORS, gpu_time};
+use super::columns::{EXTRA_COLUMNS, ExtraColumn, OPERATIONS, OPERATORS, gpu_time};
 use super::families::Families;
 use super::notes::note;
 use crate::protocol::{FAMILY, Note};
@@ -75,17 +75,23 @@ impl<'a> Table<'a> {
         self.report.map(|(.., report)| report)
     }
 
+    /// An additional column. Other sheets may have an own column of the same label.
+    fn extra(&self, label: &str) -> Option<(&'static ExtraColumn, Column)> {
+        let mut extra = EXTRA_COLUMNS.iter().filter(|extra| extra.label == label);
+        extra.find_map(|extra| Some((extra, extra.column(self.sheet)?)))
+    }
+
     /// A column of the sheet, or an additional one.
     pub(super) fn column(&self, label: &str) -> Option<Column> {
-        match EXTRA_COLUMNS.iter().find(|extra| extra.label == label) {
-            Some(extra) => extra.column(self.sheet),
+        match self.extra(label) {
+            Some((_, column)) => Some(column),
             None => self.sheet.columns.get(self.sheet.column(label)?).cloned(),
         }
     }
 
     /// A cell of the sheet, or an additional one.
     pub(super) fn cell(&self, row: usize, label: &str) -> Option<Cell> {
-        if let Some(extra) = EXTRA_COLUMNS.iter().find(|extra| extra.label == label) {
+        if let Some((extra, _)) = self.extra(label) {
             return Some((extra.cell)(self, row));
         }
         // GPU memory bandwidth is not the roofline of a copy over a link.

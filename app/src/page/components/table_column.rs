@@ -44,7 +44,7 @@ impl Width {
         match self {
             Width::Rest => ("w-rest", false, least_px, least_px),
             Width::Name => ("w-name", false, 190.0, 150.0),
-            Width::Phrase => ("w-name", false, 190.0, 190.0),
+            Width::Phrase => ("w-name", false, 212.0, 190.0),
             Width::Label => ("w-label", false, 132.0, 132.0),
             Width::Number => ("w-number", true, 104.0, 104.0),
             Width::Signed => ("w-signed", true, 122.0, 122.0),

@@ -108,12 +108,10 @@ impl AppState {
     /// fetch other than the open ones.
     pub fn follow(self, hash: &str) -> Option<Place> {
         let old_view = untrack(|| self.view().slug);
-        let (is_of_trace, old_focus) = self
-            .place
-            .with_untracked(|place| (!place.is_of_many(), place.focus.clone()));
-        if is_of_trace {
+        let old = self.place.get_untracked();
+        if !old.is_of_many() {
             self.left_behind.update(|left| {
-                left.insert(old_view, old_focus);
+                left.insert(old_view, old.focus);
             });
         }
         if old_view != EXPORT {

@@ -77,7 +77,10 @@ fn headline(comparison: &Comparison) -> String {
             times.target
         );
     }
-    let by = match total.change_percent() {
+    /// A smaller change, in percent, is none.
+    const LEAST: f64 = 0.05;
+    let change = total.change_percent();
+    let by = match change.filter(|change| change.abs() >= LEAST) {
         Some(change) => format!(" ({})", format::signed_percent(change)),
         None => String::new(),
     };

@@ -140,6 +140,14 @@ fn operations_are_filtered_by_verdict_and_by_category() {
     assert_eq!(names("better_than_predicted"), ["aten::add"]);
     assert_eq!(names("gemm"), ["aten::mm"]);
     assert_eq!(names("kernel_issue"), Vec::<String>::new());
+    // Rows of one operator differ in them.
+    let shapes = rows(
+        &mut compared,
+        sheet::OPERATIONS,
+        &[column::SHAPES],
+        &["gemm"],
+    );
+    assert_eq!(shapes, [["4096 × 4096, 4096 × 4096 bf16"]]);
     let verdicts = compared.facts().verdicts;
     let keys: Vec<&str> = verdicts.iter().map(|verdict| &*verdict.key).collect();
     // The most important finding comes first.

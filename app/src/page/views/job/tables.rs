@@ -175,7 +175,7 @@ fn line(
     view! {
         <tr aria-current=here>
             {pick}
-            {has_ranks.then(|| view! { <td>{way}</td> })}
+            {has_ranks.then(|| view! { <td class="n">{way}</td> })}
             {cells}
         </tr>
     }

@@ -115,33 +115,26 @@ impl Model {
         let row = self
             .selected
             .with_untracked(|card| Some(card.as_ref()?.row));
-        let y = row.and_then(|row| self.top_of(row));
-        let y = y.filter(|y| self.is_visible(*y));
+        let row = row.filter(|row| matches!(self.top_of(*row), Some((_, true))));
         self.canvas.resize(width, height);
-        y.into_iter().for_each(|y| self.scroll_to_height(y));
+        if let Some(row) = row {
+            self.scroll_to(row);
+        }
     }
 
-    fn top_of(self, row: usize) -> Option<f64> {
-        self.layout.with_untracked(|layout| layout.top(row))
-    }
-
-    /// Whether a row with this top is in the visible part.
-    fn is_visible(self, y: f64) -> bool {
+    /// The top of a row, and whether it is visible.
+    fn top_of(self, row: usize) -> Option<(f64, bool)> {
         let height = self.canvas.size.get_untracked().1;
         let top = self.canvas.top.get_untracked();
-        y >= top && y + ROW_PX <= top + height
-    }
-
-    fn scroll_to_height(self, y: f64) {
-        if !self.is_visible(y) {
-            let height = self.canvas.size.get_untracked().1;
-            self.wanted_top.set(Some((y - height / 3.0).max(0.0)));
-        }
+        let y = self.layout.with_untracked(|layout| layout.top(row))?;
+        Some((y, y >= top && y + ROW_PX <= top + height))
     }
 
     pub(super) fn scroll_to(self, row: usize) {
         self.unfold(row);
-        let y = self.top_of(row);
-        y.into_iter().for_each(|y| self.scroll_to_height(y));
+        if let Some((y, false)) = self.top_of(row) {
+            let height = self.canvas.size.get_untracked().1;
+            self.wanted_top.set(Some((y - height / 3.0).max(0.0)));
+        }
     }
 }
