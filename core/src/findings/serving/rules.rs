@@ -256,6 +256,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         ],
         saves: Saves::Nothing,
         effect: Effect::Limit,
+        priority: |_, _| Priority::Low,
         ..STEP
     },
 ];
