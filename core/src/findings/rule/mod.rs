@@ -156,17 +156,14 @@ impl<S: Subject> Rule<S> {
         if !(self.gate)(group) {
             return None;
         }
-        let found = S::evidence(group, self)?;
+        let mut found = S::evidence(group, self)?;
         // What is known to save nothing is no finding, unlike an unknown saving.
         if found.impact.is_some_and(|impact| impact.high_ns <= 0) {
             return None;
         }
-        let found = Finding {
-            pattern: self.key,
-            effect: self.effect,
-            priority: (self.priority)(group, found.priority),
-            ..found
-        };
+        found.pattern = self.key;
+        found.effect = self.effect;
+        found.priority = (self.priority)(group, found.priority);
         let reasoning = S::reasoning(group);
         let found = with_details(found, reasoning, [(self.tables)(group), S::tables(group)]);
         // Work that need not be done, or not in so many kernels: why each is slow does not matter.
