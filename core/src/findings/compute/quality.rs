@@ -48,7 +48,7 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
         Some((row, format!("{each} and {}", format::percent(alone))))
     });
     let shared = list(shared.collect()).map(|names| {
-        format!("These run while other kernels compute and share the GPU with them, so they are judged by their part of the time (% of roofline by kernel time and by that part): {names}.")
+        format!("These run while other kernels compute and share the GPU with them, so each is compared with the roofline by its part of the time (% of roofline by kernel time and by that part): {names}.")
     });
     let notes = [above, varying, shared, negligible_in_idle_run(input, rows)];
     notes.into_iter().flatten().collect()
