@@ -50,7 +50,7 @@ pub(super) struct Categories {
 impl Categories {
     #[inline]
     pub(super) fn push(&mut self, category: Category, name: StringId) {
-        if self.rows.len() % BLOCK_ROWS == 0 {
+        if self.rows.len().is_multiple_of(BLOCK_ROWS) {
             self.of_block.push(CategorySet::default());
         }
         if let Some(of_block) = self.of_block.last_mut() {
