@@ -147,7 +147,7 @@ fn operations_are_filtered_by_verdict_and_by_category() {
         &[column::SHAPES],
         &["gemm"],
     );
-    assert_eq!(shapes, [["4096 × 4096, 4096 × 4096 bf16"]]);
+    assert_eq!(shapes, [["4096×4096, 4096×4096 bf16"]]);
     let verdicts = compared.facts().verdicts;
     let keys: Vec<&str> = verdicts.iter().map(|verdict| &*verdict.key).collect();
     // The most important finding comes first.
