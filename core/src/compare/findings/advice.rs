@@ -251,7 +251,7 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
     let usual = row(USUAL).unwrap_or(&OF_ANY);
     let narrow = op.wider_types().map_or("", |types| &types.reference);
     let name = op.reference_name.as_deref().unwrap_or(&op.name);
-    let words: Words = vec![
+    let mut words: Words = vec![
         ("usual_model", usual.model.to_owned()),
         ("usual_kernel", usual.kernel.to_owned()),
         ("type", narrow.to_owned()),
@@ -269,13 +269,12 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
             "reference_shapes",
             op.reference_shapes.clone().unwrap_or_default(),
         ),
-        ("reference_strides", strides(op, Which::Reference)),
-        ("target_strides", strides(op, Which::Target)),
         (
             "outdated",
             op.outdated(Which::Target).unwrap_or_default().to_owned(),
         ),
     ];
+    words.extend(stride_words(op));
     let Advice { model, kernel, .. } = row(CAUSES).unwrap_or(usual);
     [model, kernel].map(|template| fill(template, &words))
 }
@@ -321,8 +320,13 @@ pub(super) fn has_other_strides(op: &MatchedOp) -> bool {
         && !op.runs_same_kernels()
 }
 
-fn strides(op: &MatchedOp, which: Which) -> String {
-    op.sides.get(which).strides.clone().unwrap_or_default()
+/// The strides of the operands on both sides.
+pub(super) fn stride_words(op: &MatchedOp) -> Words {
+    let strides = |which| op.sides.get(which).strides.clone().unwrap_or_default();
+    vec![
+        ("target_strides", strides(Which::Target)),
+        ("reference_strides", strides(Which::Reference)),
+    ]
 }
 
 fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {

@@ -116,6 +116,11 @@ impl Candidate {
             _ => None,
         }
     }
+
+    /// Whether that is one for which a condition holds.
+    pub(crate) fn is(&self, comparison: &Comparison, holds: impl Fn(&MatchedOp) -> bool) -> bool {
+        self.first(comparison).is_some_and(holds)
+    }
 }
 
 /// The priority of something that takes this much of the target's run.

@@ -65,9 +65,9 @@ pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
 pub const NOT_SHOWN: &str =
     "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does.";
 
-/// "8944×1024, 1024×2816 bf16", or "3 of 4×16×1024×64 bf16": the shapes of an operation. For kernels of GPU graphs, shapes inferred from the
-/// model, "QKV projection: 32×5120×2880, from config", or nothing: the call that launches a graph only has the tensors
-/// of the whole graph.
+/// "8944×1024, 1024×2816 bf16", or "3 of 4×16×1024×64 bf16": the shapes of an operation. For kernels of GPU graphs,
+/// shapes inferred from the model, "QKV projection: 32×5120×2880, from config", or nothing: the call that launches a
+/// graph only has the tensors of the whole graph.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// Further operands are only counted.
     const MAX_SHAPES: usize = 3;

@@ -179,8 +179,8 @@ impl<'a> Explainer<'a> {
     ///    work. The same if another thread waited while the launching one did nothing. A wait that is short relative to
     ///    the gap did not delay the CPU, unless an earlier one took its [lead](Leads), which would have hidden the gap.
     /// 6. The thread launched nothing for a long time: CPU work.
-    /// 7. Launch-bound, but only if operators or Python frames were recorded, or it launched a graph; otherwise it is unknown what
-    ///    delayed the CPU.
+    /// 7. Launch-bound, but only if operators or Python frames were recorded, or it launched a graph; otherwise it is
+    ///    unknown what delayed the CPU.
     pub(crate) fn explain(&mut self, gap: Gap) -> ExplainedGap {
         let mut explained = ExplainedGap {
             gap,

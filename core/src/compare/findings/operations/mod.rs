@@ -6,7 +6,7 @@ mod tests;
 use super::Subject;
 use super::advice::{
     advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides, has_separate_gemms,
-    is_other_attention, lacks_tf32, loses_by_separate_gemms,
+    is_other_attention, lacks_tf32, loses_by_separate_gemms, stride_words,
 };
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{all_as_predicted, goal_ns};
@@ -32,10 +32,7 @@ const RULES: &[GapRule] = &[
     GapRule {
         key: "without_tf32",
         when: "an operation in FP32 is slower than the hardware predicts, and only the reference computes it in TF32",
-        applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(|op| lacks_tf32(comparison, op))
-        },
+        applies: |comparison, candidate| candidate.is(comparison, |op| lacks_tf32(comparison, op)),
         title: "{subject}: in full FP32, where the reference computes in TF32",
         ..SLOWER
     },
@@ -43,8 +40,7 @@ const RULES: &[GapRule] = &[
         key: "other_attention",
         when: "attention is slower than with the operator that the reference calls for it on the same GPU",
         applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(|op| is_other_attention(comparison, op))
+            candidate.is(comparison, |op| is_other_attention(comparison, op))
         },
         title: "Attention by {name}, on the reference by {other}",
         ..SLOWER
@@ -52,10 +48,7 @@ const RULES: &[GapRule] = &[
     GapRule {
         key: "irregular_sizes",
         when: "an operation is slower than the hardware predicts on small or odd sizes, where those of the reference are regular",
-        applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(has_irregular_sizes)
-        },
+        applies: |comparison, candidate| candidate.is(comparison, has_irregular_sizes),
         title: "{subject}: small or odd sizes, regular ones on the reference",
         ..SLOWER
     },
@@ -63,8 +56,7 @@ const RULES: &[GapRule] = &[
         key: "outdated_kernel",
         when: "an operation is slower than the hardware predicts, and the name of its kernel says that it is not made for the GPU, unlike that of the reference",
         applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(|op| op.outdated(Which::Target).is_some())
+            candidate.is(comparison, |op| op.outdated(Which::Target).is_some())
         },
         title: "{subject}: its kernel is {outdated}",
         ..SLOWER
@@ -72,30 +64,21 @@ const RULES: &[GapRule] = &[
     GapRule {
         key: "other_layout",
         when: "an operation is slower than the hardware predicts, on operands with other strides than on the reference",
-        applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(has_other_strides)
-        },
+        applies: |comparison, candidate| candidate.is(comparison, has_other_strides),
         title: "{subject}: operands in a slower layout",
         ..SLOWER
     },
     GapRule {
         key: "unfused_attention",
         when: "attention is slower in several operations than in the fused one of the reference",
-        applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(MatchedOp::is_unfused_attention)
-        },
+        applies: |comparison, candidate| candidate.is(comparison, MatchedOp::is_unfused_attention),
         title: "Attention{backward} in several kernels, where the reference has a fused one",
         ..SLOWER
     },
     GapRule {
         key: "separate_gemms",
         when: "the target multiplies one input in several GEMMs, the reference in fewer with as many columns",
-        applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(has_separate_gemms)
-        },
+        applies: |comparison, candidate| candidate.is(comparison, has_separate_gemms),
         title: "GEMMs of one input: joined on the reference, separate here",
         ..SLOWER
     },
@@ -103,8 +86,7 @@ const RULES: &[GapRule] = &[
         key: "several_operators",
         when: "the target does in several operators what the reference does in fewer",
         applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(|op| {
+            candidate.is(comparison, |op| {
                 let n_operations = op.sides.as_ref().map(|side| side.operations.len());
                 op.is_group() && n_operations.target > n_operations.reference
             })
@@ -116,8 +98,7 @@ const RULES: &[GapRule] = &[
         key: "other_kernels",
         when: "an operation takes 1.1 to 2 times as long as with other kernels on the same GPU",
         applies: |comparison, candidate| {
-            let first = candidate.first(comparison);
-            first.is_some_and(|op| chooses_slower_kernels(comparison, op))
+            candidate.is(comparison, |op| chooses_slower_kernels(comparison, op))
         },
         title: "{subject}: slower with other kernels",
         ..SLOWER
@@ -181,12 +162,11 @@ const SLOWER: GapRule = GapRule {
 };
 
 fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict) -> bool {
-    let first = candidate.first(comparison);
-    first.is_some_and(|op| op.judgement.verdict == verdict)
+    candidate.is(comparison, |op| op.judgement.verdict == verdict)
 }
 
-/// Rows of one operator with the same verdict, with other kernels or in separate GEMMs on the same GPU, without those that are slower by
-/// the machine's common factor.
+/// Rows of one operator with the same verdict, with other kernels or in separate GEMMs on the same GPU, without those
+/// that are slower by the machine's common factor.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
     let kind = |at, op: &MatchedOp| {
@@ -381,11 +361,8 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     words.extend(outdated(Which::Reference).map(|why| ("reference_outdated", why)));
     words.extend(helpers(first, Which::Target).map(|said| ("helpers", said)));
     words.extend(helpers(first, Which::Reference).map(|said| ("reference_helpers", said)));
-    if has_other_strides(first)
-        && let Some(strides) = first.sides.as_ref().map(|side| side.strides.clone()).both()
-    {
-        words.push(("target_strides", strides.target));
-        words.push(("reference_strides", strides.reference));
+    if has_other_strides(first) {
+        words.extend(stride_words(first));
     }
     words.extend(kernel_words(first));
     words
