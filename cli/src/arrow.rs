@@ -6,8 +6,7 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, UInt64Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampNanosecondType, UInt64Type,
+    Date32Type, Float64Type, Int32Type, Int64Type, TimestampNanosecondType, UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, Float64Array, Int32Array, Int64Array, MapArray,
@@ -53,11 +52,15 @@ fn schema(kind: &TableKind, without: &[&str], metadata: Metadata) -> Schema {
             let notes: Metadata = notes
                 .map(|(key, text)| (key.to_owned(), text.to_owned()))
                 .collect();
-            let is_nullable = field.name() != "run_id";
-            Field::new(field.name(), data_type(field.of), is_nullable).with_metadata(notes)
+            Field::new(field.name(), data_type(field.of), !is_required(field)).with_metadata(notes)
         })
         .collect();
     Schema::new(fields).with_metadata(metadata)
+}
+
+/// Whether every row has a value.
+pub(crate) fn is_required(field: &dormer_core::tables::Field) -> bool {
+    field.name() == "run_id"
 }
 
 fn data_type(of: ColumnType) -> DataType {
@@ -88,21 +91,9 @@ fn item() -> Field {
     Field::new("item", DataType::UInt64, true)
 }
 
-/// A table as an Arrow batch; columns in `without` are omitted.
-pub(crate) fn batch(
-    table: &Table,
-    without: &[&str],
-    metadata: Metadata,
-) -> Result<RecordBatch, ArrowError> {
-    arrays(table, without, schema(table.kind, without, metadata))
-}
-
-fn arrays(table: &Table, without: &[&str], schema: Schema) -> Result<RecordBatch, ArrowError> {
-    let columns = table.kind.columns.iter().zip(&table.columns);
-    let columns = columns.filter(|(field, _)| !without.contains(&field.name()));
-    let arrays: Result<Vec<ArrayRef>, ArrowError> =
-        columns.map(|(_, column)| array(column)).collect();
-    RecordBatch::try_new(Arc::new(schema), arrays?)
+/// The schema of a table without some of its columns, as the beginning of a stream.
+pub(crate) fn schema_message(kind: &TableKind, without: &[&str]) -> Result<Vec<u8>, ArrowError> {
+    StreamWriter::try_new(Vec::new(), &schema(kind, without, Metadata::new()))?.into_inner()
 }
 
 fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
@@ -142,9 +133,8 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     })
 }
 
-/// A table of the core crate from a file's batch: columns that are missing or have an unsupported type become unknown
-/// values, unknown columns are ignored.
-pub(crate) fn table(kind: &'static TableKind, batch: &RecordBatch) -> Table {
+/// A table of the core crate from a batch of [`stream`]; columns that it lacks become unknown values.
+fn table(kind: &'static TableKind, batch: &RecordBatch) -> Table {
     let columns = kind.columns.iter().map(|field| {
         let found = batch.column_by_name(field.name());
         let read = found.and_then(|array| column(field.of, array));
@@ -160,20 +150,32 @@ pub(crate) fn table(kind: &'static TableKind, batch: &RecordBatch) -> Table {
     }
 }
 
-/// The values of an array; engines write some types with another width.
 fn column(of: ColumnType, array: &ArrayRef) -> Option<Column> {
     Some(match of {
         ColumnType::Str => Column::Str(texts(array)?),
         ColumnType::I32 => Column::I32(array.as_primitive_opt::<Int32Type>()?.iter().collect()),
         ColumnType::I64 => Column::I64(array.as_primitive_opt::<Int64Type>()?.iter().collect()),
-        ColumnType::U64 => Column::U64(hashes(array)?),
+        ColumnType::U64 => Column::U64(array.as_primitive_opt::<UInt64Type>()?.iter().collect()),
         ColumnType::F64 => Column::F64(array.as_primitive_opt::<Float64Type>()?.iter().collect()),
         ColumnType::Flag => Column::Flag(array.as_boolean_opt()?.iter().collect()),
         ColumnType::Date => Column::Date(array.as_primitive_opt::<Date32Type>()?.iter().collect()),
-        ColumnType::Timestamp => Column::Timestamp(times(array)?),
+        ColumnType::Timestamp => Column::Timestamp(
+            array
+                .as_primitive_opt::<TimestampNanosecondType>()?
+                .iter()
+                .collect(),
+        ),
         ColumnType::ListU64 => {
             let lists = array.as_list_opt::<i32>()?.iter();
-            let lists = lists.map(|list| Some(hashes(&list?)?.into_iter().flatten().collect()));
+            let lists = lists.map(|list| {
+                let list = list?;
+                Some(
+                    list.as_primitive_opt::<UInt64Type>()?
+                        .iter()
+                        .flatten()
+                        .collect(),
+                )
+            });
             Column::ListU64(lists.collect())
         }
         ColumnType::MapStr => Column::MapStr(maps(array.as_map_opt()?)),
@@ -181,47 +183,8 @@ fn column(of: ColumnType, array: &ArrayRef) -> Option<Column> {
 }
 
 fn texts(array: &ArrayRef) -> Option<Vec<Option<String>>> {
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    Some(match array.data_type() {
-        DataType::Utf8 => array.as_string_opt::<i32>()?.iter().map(owned).collect(),
-        DataType::LargeUtf8 => array.as_string_opt::<i64>()?.iter().map(owned).collect(),
-        DataType::Utf8View => array.as_string_view_opt()?.iter().map(owned).collect(),
-        _ => return None,
-    })
-}
-
-/// Spark has no unsigned integers: it writes them as decimals or as signed integers.
-fn hashes(array: &ArrayRef) -> Option<Vec<Option<u64>>> {
-    Some(match array.data_type() {
-        DataType::UInt64 => array.as_primitive_opt::<UInt64Type>()?.iter().collect(),
-        DataType::Int64 => {
-            let values = array.as_primitive_opt::<Int64Type>()?.iter();
-            values.map(|value| value.map(i64::cast_unsigned)).collect()
-        }
-        DataType::Decimal128(_, 0) => {
-            let values = array.as_primitive_opt::<Decimal128Type>()?.iter();
-            values
-                .map(|value| value.and_then(|value| u64::try_from(value).ok()))
-                .collect()
-        }
-        _ => return None,
-    })
-}
-
-fn times(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
-    Some(match array.data_type() {
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => array
-            .as_primitive_opt::<TimestampNanosecondType>()?
-            .iter()
-            .collect(),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            let values = array.as_primitive_opt::<TimestampMicrosecondType>()?.iter();
-            values
-                .map(|us| us.map(|us| us.saturating_mul(1000)))
-                .collect()
-        }
-        _ => return None,
-    })
+    let values = array.as_string_opt::<i32>()?.iter();
+    Some(values.map(|text| text.map(str::to_owned)).collect())
 }
 
 fn maps(array: &MapArray) -> Vec<Option<Vec<(String, String)>>> {
@@ -252,7 +215,8 @@ pub(crate) fn stream(
         let plain = fields.map(|field| field.as_ref().clone().with_metadata(Metadata::new()));
         schema = Schema::new(plain.collect::<Vec<Field>>());
     }
-    let batch = arrays(table, &[], schema)?;
+    let arrays: Result<Vec<ArrayRef>, ArrowError> = table.columns.iter().map(array).collect();
+    let batch = RecordBatch::try_new(Arc::new(schema), arrays?)?;
     let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema())?;
     writer.write(&batch)?;
     writer.finish()?;
@@ -306,14 +270,5 @@ pub(crate) mod tests {
                 assert_eq!(read_stream(kind, &bytes).unwrap(), written, "{}", kind.name);
             }
         }
-    }
-
-    #[test]
-    fn what_a_file_lacks_is_unknown() {
-        let kind = TableKind::find("ops").unwrap();
-        let batch = batch(&example(kind), &["date", "op_key"], Metadata::new()).unwrap();
-        let read = table(kind, &batch);
-        assert_eq!(read.u64s("op_key"), [None, None]);
-        assert_eq!(read.i64s("kernel_ns"), [Some(-4), None]);
     }
 }

@@ -156,7 +156,7 @@ pub(crate) fn write_files(
     for table in &tables.all {
         let metadata = arrow::metadata(&text, &source.run_id());
         let mut bytes = Vec::new();
-        parquet::write(&mut bytes, table, &[], metadata)
+        parquet::write(&mut bytes, table, &[], &metadata)
             .map_err(|error| Failure::Sentence(error.to_string()))?;
         let path = format!("tables/{}.parquet", table.kind.name);
         output::write_file(folder, &path, &bytes)?;

@@ -133,7 +133,7 @@ pub(super) fn write(path: &Path, table: &Table, options: &str, batch: &str) -> R
     }
     let file = File::create(unfinished(path)).map_err(io)?;
     let metadata = arrow::metadata(options, batch);
-    parquet::write(file, table, &[DATE], metadata).map_err(|error| failed(error.to_string()))
+    parquet::write(file, table, &[DATE], &metadata).map_err(|error| failed(error.to_string()))
 }
 
 /// Renames a finished file to its final name, atomically.
