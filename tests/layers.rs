@@ -12,8 +12,8 @@ use syn::visit::{self, Visit};
 
 use crate::support::source;
 
-/// The top-level modules, each after all that it may use. `sample` and `testing` are for tests and examples, and come
-/// last.
+/// The top-level modules, each after all that it may use. `sample` and `testing` come last: no analysis uses
+/// the bundled trace, or what builds traces for tests.
 const MODULES: [&str; 17] = [
     "base", "trace", "names", "import", "hardware", "perf", "profile", "assess", "findings",
     "report", "compare", "job", "tables", "fleet", "output", "sample", "testing",

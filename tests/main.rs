@@ -8,6 +8,7 @@
 //! | `diagnosis` | why operations of real traces are slow, and expected findings of small ones |
 //! | `planted` | causes planted in an operation of a real trace, which are found with their size |
 //! | `formats` | traces in other formats than Kineto's JSON: real ones compared with the reference, and damage |
+//! | `faults` | faults inserted into real traces: each is detected, and changes no number silently |
 //! | `fuzzing` | the shared code of the fuzz targets, and their seeds |
 //! | `golden` | real traces compared with the sheets of the reference |
 //! | `jobs` | ranks of one job, real and synthetic, compared with the sheets of the reference |
@@ -21,6 +22,8 @@
 //! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `memory` | memory of real traces to the byte, by operator and step |
 //! | `models` | how much of the GPU time of real traces has a model |
+//! | `serving` | steps of serving engines and diffusion pipelines, with and without a capture |
+//! | `step_findings` | findings about such steps |
 //! | `tables` | the tables of real traces compared with their sheets, and dependencies of the core and the page |
 //! | `trees` | consistency of the call trees of real traces, with themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |

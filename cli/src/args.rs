@@ -75,8 +75,15 @@ To install completions:
   fish        dormer completions fish > ~/.config/fish/completions/dormer.fish
   powershell  dormer completions powershell >> $PROFILE";
 
+/// Those of commands without `--strict` and `--fail-on`.
+const EXIT_CODES_OF_JOB: &str = "\
+Exit codes:
+  0  done
+  1  no trace can be read, or a file cannot be written
+  2  wrong usage";
+
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES_OF_JOB)]
 pub(crate) struct JobArgs {
     /// Traces or digests of the ranks, folders or archives of them (.zip, .tar, .tar.gz), or one file into
     /// which a tool has merged several ranks; formats are detected from the content

@@ -268,7 +268,7 @@ fn limit_memory(mb: Option<u64>) -> Result<(), Failure> {
         return Ok(());
     };
     let most = getrlimit(Resource::As).maximum;
-    let bytes = mb.saturating_mul(1 << 20);
+    let bytes = mb.saturating_mul(1_000_000);
     let limit = Rlimit {
         current: Some(most.map_or(bytes, |most| most.min(bytes))),
         maximum: most,

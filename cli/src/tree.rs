@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TreeArgs, out: &mut Out) -> Result<(), Failure> {
 fn of_event(imported: Imported, uid: u32, out: &mut Out) -> Result<(), Failure> {
     let Some(event) = imported.trace.events.by_uid(uid) else {
         return Err(Failure::Usage(format!(
-            "no complete event stands at position {uid} of traceEvents, which has {}; positions count from 0",
+            "there is no complete event at position {uid} of traceEvents, which has {}; positions count from 0",
             format::counted(imported.trace.n_events_read, "entry").replace("entrys", "entries")
         )));
     };

@@ -203,6 +203,6 @@ fn each_gpu_of_a_real_trace_of_jax_has_the_figures_of_the_reference() {
     assert_eq!(all.len(), n_rows);
     assert_eq!(
         find_gpu(&whole.profile, "3").unwrap_err().to_string(),
-        "no activity on GPU “3”; GPUs with activity: 0, 7"
+        "no activity on GPU “3”; GPU numbers with activity: 0, 7"
     );
 }

@@ -2,8 +2,9 @@
 //!
 //! Each sets up what is missing on the machine, announces that first, and then does its work. Modules that are not
 //! commands: `project` has the paths, `tools` the required programs, `page` builds the page, `links` lists its parts,
-//! `style_sheets` merges its style sheets, `stamp` adds the build id, `one_file` makes one file of it, `bom` lists the
-//! crates in it, and `trunk` compares with the page that Trunk builds.
+//! `style_sheets` merges its style sheets, `scripts` strips its scripts, `stamp` adds the build id, `one_file` makes one
+//! file of it, `bom` lists the crates in it, `trunk` compares with the page that Trunk builds, and `skips` counts the
+//! tests that could not run.
 
 #![allow(
     clippy::print_stdout,

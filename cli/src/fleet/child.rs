@@ -24,7 +24,7 @@ pub(super) struct Limits {
 impl Limits {
     /// By file size, unless given.
     pub(super) fn new(bytes: u64, timeout_s: Option<u64>, memory_mb: Option<u64>) -> Limits {
-        let mb = bytes.div_ceil(1 << 20);
+        let mb = bytes.div_ceil(1_000_000);
         Limits {
             time: Duration::from_secs(timeout_s.unwrap_or(60 + mb / 2)),
             memory_mb: memory_mb.unwrap_or(1024 + 40 * mb),

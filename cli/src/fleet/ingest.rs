@@ -1,7 +1,7 @@
 //! Reads traces into a store: which ones to read, a worker per core, a batch at a time.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use clap::Args;
 use dormer_core::base::format;
 use dormer_core::tables::{RUNS, Status, Table, TableKind, options_hash};
 use regex_lite::Regex;
@@ -18,7 +19,7 @@ use super::store::{self, read};
 use super::stored_files::{self, StoredFiles};
 use super::walk::{self, Found};
 use super::worker::{FileResult, Shared, duplicate, unpack, work};
-use crate::args::{FleetArgs, IngestArgs};
+use crate::args::{FleetArgs, IngestArgs, RowArgs};
 use crate::stdout::Out;
 use crate::tables::{options_of, shown};
 use crate::{Failure, progress, table};
@@ -341,10 +342,18 @@ fn first(table: &Table, name: &str) -> String {
     value.unwrap_or_default()
 }
 
-/// The arguments of this command that affect rows, as given: children get the same ones.
+/// The arguments of this command that affect rows, as given: children get the same ones. Tags are added here.
 fn forwarded(mut args: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    const WITH_VALUE: [&str; 4] = ["--gpu", "--basis", "--perf-models", "--micro-idle"];
-    const ALONE: [&str; 2] = ["--all-gpu-events", "--redact"];
+    let of_rows = RowArgs::augment_args(clap::Command::default());
+    let of_rows = of_rows.get_arguments().filter(|of| of.get_id() != "tags");
+    let takes_value: HashMap<String, bool> = of_rows
+        .filter_map(|of| {
+            Some((
+                format!("--{}", of.get_long()?),
+                of.get_action().takes_values(),
+            ))
+        })
+        .collect();
     let mut forwarded = Vec::new();
     while let Some(arg) = args.next() {
         let text = arg.to_string_lossy().into_owned();
@@ -352,12 +361,10 @@ fn forwarded(mut args: impl Iterator<Item = OsString>) -> Vec<OsString> {
         if text == "--" {
             break;
         }
-        if ALONE.contains(&&*text) {
-            forwarded.push(arg);
-        } else if WITH_VALUE.contains(&name) {
+        if let Some(takes_value) = takes_value.get(name) {
             let has_value = name.len() < text.len();
             forwarded.push(arg);
-            if !has_value {
+            if *takes_value && !has_value {
                 forwarded.extend(args.next());
             }
         }
@@ -380,9 +387,16 @@ mod tests {
 
     #[test]
     fn what_changes_rows_goes_to_the_children() {
-        let args = "fleet a --gpu=H100 --jobs 2 --perf-models m.toml --redact -o S -- --redact";
+        let args = "fleet a --gpu=H100 --jobs 2 --perf-models m.toml --tag a=b --micro-idle 3 --redact -o S -- --redact";
         let args = args.split(' ').map(OsString::from);
-        let expected = ["--gpu=H100", "--perf-models", "m.toml", "--redact"];
+        let expected = [
+            "--gpu=H100",
+            "--perf-models",
+            "m.toml",
+            "--micro-idle",
+            "3",
+            "--redact",
+        ];
         assert_eq!(forwarded(args), expected.map(OsString::from));
     }
 }

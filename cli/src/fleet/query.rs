@@ -47,6 +47,10 @@ pub(super) fn fleet(args: &QueryArgs, needs_builds: bool) -> Result<Fleet, Failu
         wheres: args.wheres.clone(),
         last_days: args.last,
     };
+    if !args.store.is_dir() {
+        let place = args.store.display();
+        return Err(Failure::Sentence(format!("{place}: no such folder")));
+    }
     let tables = read::latest(&args.store, &COLUMNS)?;
     let fleet = Fleet::new(&tables, &query);
     if fleet.runs.is_empty() {

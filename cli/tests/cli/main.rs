@@ -259,7 +259,7 @@ fn one_of_several_gpus_can_be_analyzed_alone() {
     }
 
     let unknown = folder.run("report trace.json --device 1");
-    let sentence = "dormer: trace.json: no activity on GPU “1”; GPUs with activity: 0, 5\n";
+    let sentence = "dormer: trace.json: no activity on GPU “1”; GPU numbers with activity: 0, 5\n";
     assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
     assert_eq!(unknown.err, sentence);
     for more in ["--step 1", "--window 0,1", "--whole"] {

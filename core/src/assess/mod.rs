@@ -12,6 +12,7 @@ pub mod waterfall;
 
 pub use crate::profile::timelines::Timelines;
 pub use evaluation::Evaluation;
+pub use idle::cause::idle_cause_in_sentence;
 pub use input::Input;
 pub use options::ReportOptions;
 pub use severity::Severity;

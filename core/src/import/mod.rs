@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bytes ─Importer─ container (gzip, zip, as it is) ─ format (by content) ─┬ chrome_json ─→ Trace
+//!                                                                          ├ rocprof ───→ │
 //!                                                                          ├ perfetto ──→ │
 //!                                                                          └ xplane ────→ └ Warnings
 //! ```

@@ -64,7 +64,7 @@ labelled! {
         TooManyEvents => "The trace has more events than fit; the rest was left out. Record fewer steps to see all.",
         LargeMetadata => "Large metadata entries outside the event list were dropped.",
         WrongNesting => "Some calls end after their caller; they were left out of the call tree.",
-        UnlinkedGpuWork => "Some GPU activity has no recorded launching call: it was launched before the recording started, or the profiler wrote no flow event for its launch.",
+        UnlinkedGpuWork => "Some GPU activity has no recorded launching call.",
         NothingLinked => "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator.",
         LinkedByCorrelation => "Some GPU activity has no flow event from the call that launched it; correlation ids, or external ids where there are none, were used instead.",
         LinkedToOperators => "No call that launched GPU activity was recorded; it was assigned to the operators with its external ids.",

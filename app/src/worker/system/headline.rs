@@ -1,28 +1,12 @@
 //! The first sentences of the Idle & communication view.
 
 use dormer_core::NoGpu;
+use dormer_core::assess::idle_cause_in_sentence;
 use dormer_core::base::format;
 use dormer_core::base::value::Value;
 use dormer_core::report::Report;
 
 use super::{IDLE, MOVES};
-
-/// Causes of idle time, as worded within a sentence, by key.
-#[rustfmt::skip]
-const CAUSES: &[(&str, &str)] = &[
-    ("launch_bound", "waiting for kernel launches"),
-    ("synchronisation", "after the CPU waited for it"),
-    ("host_work", "while the CPU did other work"),
-    ("data_loading", "waiting for data loading"),
-    ("graph_launch", "inside GPU graphs"),
-    ("start_up", "during start-up and profiling"),
-    ("recompilation", "while code was compiled again"),
-    ("allocation", "during memory allocation"),
-    ("queued", "between launch and start of kernels"),
-    ("before_recording", "possibly busy with kernels launched before the recording"),
-    ("unrecorded_graphs", "possibly running GPU graphs that were not recorded"),
-    ("unknown", "for unknown reasons"),
-];
 
 /// Why there is no GPU data.
 pub(super) fn without_gpu(report: &Report) -> &'static str {
@@ -63,7 +47,7 @@ fn cause(report: &Report) -> Option<String> {
     let Value::Quoted(key) = outcome.get("main_cause")? else {
         return None;
     };
-    let (_, words) = CAUSES.iter().find(|(known, _)| known == key)?;
+    let words = idle_cause_in_sentence(key)?;
     let table = super::table(outcome, "idle_by_cause")?;
     let share = match super::Cells::new(table, 0).value(SHARE)? {
         Value::Percent(share) => *share,

@@ -39,6 +39,29 @@ labelled! {
     }
 }
 
+/// The cause with a key in files, as worded within a sentence about idle time.
+pub fn idle_cause_in_sentence(key: &str) -> Option<&'static str> {
+    let cause = IdleCause::ALL
+        .into_iter()
+        .find(|cause| cause.key() == key)?;
+    Some(match cause {
+        IdleCause::LaunchBound => "waiting for kernel launches",
+        IdleCause::Synchronization => "after the CPU waited for it",
+        IdleCause::CpuWork => "while the CPU did other work",
+        IdleCause::DataLoading => "waiting for data loading",
+        IdleCause::InGraph => "inside GPU graphs",
+        IdleCause::Startup => "during start-up and profiling",
+        IdleCause::Tuning => "while kernels were tuned",
+        IdleCause::Recompilation => "while code was compiled again",
+        IdleCause::Allocation => "during memory allocation",
+        IdleCause::Queued => "between launch and start of kernels",
+        IdleCause::BeforeRecording => "possibly busy with kernels launched before the recording",
+        IdleCause::UnrecordedGraph => "possibly running GPU graphs that were not recorded",
+        IdleCause::UnrecordedKernel => "possibly running kernels that were not recorded",
+        IdleCause::Unknown => "for unknown reasons",
+    })
+}
+
 impl IdleCause {
     /// Whether the GPU may well have been busy.
     pub(crate) fn is_unsure(self) -> bool {

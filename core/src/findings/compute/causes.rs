@@ -141,13 +141,13 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         let is_explained = !has_waves && has_too_few_workgroups(&waterfall);
         *rest >= 0.5 && !is_explained
     });
-    let or_unsized = match n_facts {
+    let by_these = match n_facts {
         0 => "",
-        _ => " or due to causes without a factor",
+        _ => " by these",
     };
     let rest = rest.map_or(String::new(), |rest| {
         format!(
-            "; {} of the gap to its roofline is unexplained{or_unsized}",
+            "; {} of the gap to its roofline is not explained{by_these}",
             format::percent(rest)
         )
     });

@@ -4,7 +4,8 @@ use super::{Issue, Kind, Source};
 use crate::assess::{Evaluation, ReportOptions};
 use crate::findings::Estimate;
 use crate::findings::prelude::*;
-use crate::hardware::roofline::Bound;
+use crate::hardware::Basis;
+use crate::hardware::roofline::{Bound, Roofline};
 use crate::names::Family;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
@@ -310,9 +311,14 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
         let rate = evaluation.tb_per_s;
         rate.map(|rate| format::bandwidth_gbps(rate * 1e3))
     };
+    let is_achievable = |roofline: Roofline| roofline.basis == Basis::Achievable;
+    let basis = match evaluation.roofline.is_some_and(is_achievable) {
+        true => "achievable",
+        false => "peak",
+    };
     let (rate, of) = match evaluation.roofline.map(|roofline| roofline.bound) {
-        Some(Bound::Memory) => (bandwidth(), "the memory bandwidth"),
-        _ => (evaluation.tflops_per_s.map(format::tflops), "the peak rate"),
+        Some(Bound::Memory) => (bandwidth(), "memory bandwidth"),
+        _ => (evaluation.tflops_per_s.map(format::tflops), "rate"),
     };
     let more = match all.len() as u64 {
         1 => String::new(),
@@ -331,7 +337,7 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
         ),
         ("rate", rate.unwrap_or_default()),
         ("percent", format::percent(*percent)),
-        ("of", of.to_owned()),
+        ("of", format!("the {basis} {of}")),
         ("more", more),
     ];
     let efficiency = super::super::outcome::weighted(

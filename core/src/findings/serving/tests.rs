@@ -418,6 +418,10 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
         &["reads 1.34 GB", "it takes 300 µs"],
     );
     assert_eq!(figures(&near, "nothing_to_gain"), Some((300, None)));
+    assert_contains(
+        &issue(&near, "nothing_to_gain"),
+        &["of the peak memory bandwidth"],
+    );
     let far = step(100, DECODE);
     // 253 µs are needed.
     assert_eq!(
@@ -427,6 +431,13 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
     assert_eq!(figures(&far, "nothing_to_gain"), None);
     let prefill = "execute_32_context_1(sq32sk32sqsq1024sqsk1024)_generation_0(sq0sk0sqsq0sqsk0)";
     assert_eq!(figures(&step(100, prefill), "decode_memory_floor"), None);
+    // 1.1 TFLOP: 1,553 µs at the 708 TFLOPS that hipBLASLt reaches, which are no peak.
+    let table = Timetable::new().call("aten::mm", "8192x8192, 8192x8192", GEMM, 3_000..4_900);
+    let computing = table.annotation(prefill, 0..2_000);
+    assert_contains(
+        &issue(&computing, "nothing_to_gain"),
+        &["of the achievable rate"],
+    );
     // Faster than reading would allow.
     assert_eq!(figures(&step(20, DECODE), "decode_memory_floor"), None);
     // If there is also a prefill step, only the decode steps count.

@@ -83,10 +83,15 @@ fn add(page: &mut String, rule: &RuleDoc) {
         kernel,
         saves,
     } = rule;
+    // A title with computed words cannot be a heading.
+    let (heading, title) = match title.contains('{') {
+        true => (key.replace('_', " "), format!("- **Title** {title}\n")),
+        false => ((*title).to_owned(), String::new()),
+    };
     let _ = write!(
         page,
-        "\n### {title}\n\n`{key}`. Applies when {when}. Estimated saving: {saves}.\n\n\
-         - **Issue** {issue}\n- **Model** {model}\n- **Kernel** {kernel}\n"
+        "\n### {heading}\n\n`{key}`. Applies when {when}. Estimated saving: {saves}.\n\n\
+         {title}- **Issue** {issue}\n- **Model** {model}\n- **Kernel** {kernel}\n"
     );
 }
 

@@ -63,7 +63,7 @@ impl fmt::Display for UnknownGpu {
             true => f.write_str("the trace has no GPU activity"),
             false => write!(
                 f,
-                "no activity on GPU “{asked}”; GPUs with activity: {}",
+                "no activity on GPU “{asked}”; GPU numbers with activity: {}",
                 gpus.join(", ")
             ),
         }
@@ -180,7 +180,7 @@ mod tests {
         let sentence = |profile: &Profile| find_gpu(profile, "1").unwrap_err().to_string();
         assert_eq!(
             sentence(&whole),
-            "no activity on GPU “1”; GPUs with activity: 0, 3"
+            "no activity on GPU “1”; GPU numbers with activity: 0, 3"
         );
         let without = Timetable::new().op("aten::mm", 0..1).profile();
         assert_eq!(sentence(&without), "the trace has no GPU activity");

@@ -128,8 +128,8 @@ pub(super) fn mixed_basis<'a>(
     let percent = crate::base::interval::percent_of(achievable_ns, all_ns)?;
     (n_achievable > 0 && n_achievable < n_all).then(|| {
         format!(
-            "Efficiencies are on a mixed basis: operations with {} of the judged GPU time are \
-             measured by achievable figures, the others by peaks.",
+            "Efficiencies have two bases: operations with {} of the assessed GPU time are compared \
+             with achievable figures, the others with peaks.",
             format::percent(percent)
         )
     })

@@ -12,6 +12,9 @@ use crate::report::top::{N_TOP, TopOperation, top_operations};
 /// Below this share of computation, the summary first says where the rest of the time goes.
 const GOOD_COMPUTATION_PERCENT: f64 = 95.0;
 
+/// A smaller share is not worth a word in the summary.
+const LEAST_PERCENT: f64 = 1.0;
+
 pub(super) fn write(source: &Input) -> Document {
     let mut document = Document::default();
     document.text(&paragraph(source));
@@ -34,8 +37,17 @@ fn paragraph(source: &Input) -> String {
     let is_computation = |part: &&SplitPart| part.kind == SplitKind::Computation;
     let mut computation = overview.split.iter().filter(is_computation);
     let is_low = computation.any(|part| part.percent < GOOD_COMPUTATION_PERCENT);
+    let options = &source.report.options;
+    // The headline says how busy or idle the GPU is, but for serving steps, and what is exposed for long.
+    let is_said = |part: &SplitPart| match part.kind {
+        SplitKind::Computation => true,
+        SplitKind::Idle => overview.serving.is_none(),
+        SplitKind::ExposedCommunication | SplitKind::ExposedCopies => {
+            part.percent >= options.thresholds.headline_exposed_percent
+        }
+    };
     let rest = overview.split.iter();
-    let rest = rest.filter(|part| !is_computation(part) && part.ns > 0);
+    let rest = rest.filter(|part| !is_said(part) && part.percent >= LEAST_PERCENT);
     let rest = rest.map(|part| {
         let label = part.kind.label().to_lowercase();
         format!("{} {label}", format::percent(part.percent))
