@@ -288,7 +288,7 @@ fn shown(evidence: Evidence) -> AnyView {
     view! {
         <li class=format!("c-{token}")>
             <span class="line">
-                {(!token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                {(!token.is_empty()).then(|| dot(""))}
                 {name}
             </span>
             {shapes}

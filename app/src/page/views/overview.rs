@@ -155,7 +155,7 @@ fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
             let name = shown_name(one);
             view! {
                 <li class=format!("c-{}", one.time.family.token())>
-                    <i class="dot" aria-hidden="true"></i>
+                    {dot("")}
                     <span class="mono" title=name.clone()>{name.clone()}</span>
                     <b>{format::percent(one.time.percent)}</b>
                 </li>
@@ -273,7 +273,7 @@ fn top_row(state: AppState, row: TopOperation) -> impl IntoView {
         <tr class=format!("c-{}", time.family.token())>
             <th scope="row" class="mono" title=name.clone()>
                 <span class="line">
-                    <i class="dot" aria-hidden="true"></i>
+                    {dot("")}
                     <a href=href on:click=opened>{cut_name(name.clone())}</a>
                 </span>
             </th>

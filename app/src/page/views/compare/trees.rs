@@ -200,7 +200,7 @@ fn line(row: &DiffRow) -> Line {
 fn call(row: &DiffRow) -> AnyView {
     let fold = fold_mark(row.branch.open);
     let dot = (!row.token.is_empty())
-        .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
+        .then(|| dot(&row.token));
     let is_of_both = row.only.is_empty();
     let other = (is_of_both && !row.mark.is_empty())
         .then(|| view! { <b class="diff-other">{row.mark.clone()}</b> });

@@ -78,7 +78,7 @@ fn open(opened: &Arc<FleetOpened>) -> AnyView {
     };
     view! {
         <article class="overview job fleet" data-testid="fleet">
-            <section class="lead"><h1 data-testid="headline">{prose(opened.sentence.clone())}</h1></section>
+            <section class="lead"><h1 data-testid="headline">{title_line(&opened.sentence)}</h1></section>
             {pairs("facts", opened.facts.clone())}
             {changes}
             {table(&["lost", "findings"])}

@@ -174,7 +174,7 @@ fn heading(
 
 fn line(tree: TreeState, row: &TreeRow, columns: &[&'static Column]) -> Line {
     let dot = (!row.token.is_empty())
-        .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
+        .then(|| dot(&row.token));
     let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
     let instances = row
         .instances
