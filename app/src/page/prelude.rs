@@ -10,7 +10,8 @@ pub use super::components::buttons::{
     one_of, show_all,
 };
 pub use super::components::charts::{
-    COMPARE_TABLES, bar_list, bars, chart_figures, dot, facts_table, gaps, split_bar, stacked, tooltip, waterfall,
+    COMPARE_TABLES, bar_list, bars, chart_figures, dot, facts_table, gaps, split_bar, stacked,
+    tooltip, waterfall,
 };
 pub use super::components::dialog::{ReadFile, dialog, dialog_button, dialog_header, show_while};
 pub use super::components::findings::{evidence_list, findings};
@@ -22,8 +23,8 @@ pub use super::components::table_column::{
     TableColumn, Width, category_cell, gauge_cell, share_cell, text_cell,
 };
 pub use super::components::text::{
-    GUESS, ViewLink, category_legend, cut_name, each, nothing_shown, pairs, prose, selection, title_line, trace_label,
-    with_units,
+    GUESS, ViewLink, category_legend, cut_name, each, nothing_shown, pairs, prose, selection,
+    title_line, trace_label, with_units,
 };
 pub use super::components::thresholds::thresholds_button;
 pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search};

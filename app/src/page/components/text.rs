@@ -41,7 +41,10 @@ fn ends(text: &str) -> Option<(&str, &str)> {
 pub fn trace_label(rank: Option<u64>, file: String) -> impl IntoView {
     let name = cut_name(file.clone());
     match rank {
-        Some(rank) => view! { <b>{format!("rank {rank}")}</b> <span class="soft" title=file>{name}</span> }.into_any(),
+        Some(rank) => {
+            view! { <b>{format!("rank {rank}")}</b> <span class="soft" title=file>{name}</span> }
+                .into_any()
+        }
         None => view! { <b title=file>{name}</b> }.into_any(),
     }
 }
@@ -95,9 +98,11 @@ pub fn title_line(sentence: &str) -> Vec<AnyView> {
     const WORD: usize = 24;
     spans(sentence, |text| {
         let words = text.split_inclusive(' ').map(str::to_owned);
-        let words = each(words, |word| match word.contains('-') && word.len() < WORD {
-            true => view! { <span>{word}</span> }.into_any(),
-            false => word.into_any(),
+        let words = each(words, |word| {
+            match word.contains('-') && word.len() < WORD {
+                true => view! { <span>{word}</span> }.into_any(),
+                false => word.into_any(),
+            }
         });
         words.into_any()
     })

@@ -27,7 +27,8 @@ pub fn steps() -> impl IntoView {
             Some(how) => nothing_shown("missing", &headline, how).into_any(),
             None => {
                 let notes = each(notes, |note| view! { <p>{note}</p> });
-                view! { <section class="lead"><h1>{title_line(&headline)}</h1>{notes}</section> }.into_any()
+                view! { <section class="lead"><h1>{title_line(&headline)}</h1>{notes}</section> }
+                    .into_any()
             }
         };
         let has_tables = !(choices.is_empty() && tables.is_empty());

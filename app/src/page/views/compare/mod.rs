@@ -140,7 +140,9 @@ fn both() -> impl IntoView {
             _ => None,
         });
         let ranks = [reference, state.of_opened(|opened| opened.rank)];
-        let sides = each(facts.sides.into_iter().zip(ranks), |(side, rank)| side_bar(side, rank));
+        let sides = each(facts.sides.into_iter().zip(ranks), |(side, rank)| {
+            side_bar(side, rank)
+        });
         let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
         let (has_gpu, no_gpu) = state
             .overview

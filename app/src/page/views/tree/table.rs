@@ -173,8 +173,7 @@ fn heading(
 }
 
 fn line(tree: TreeState, row: &TreeRow, columns: &[&'static Column]) -> Line {
-    let dot = (!row.token.is_empty())
-        .then(|| dot(&row.token));
+    let dot = (!row.token.is_empty()).then(|| dot(&row.token));
     let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
     let instances = row
         .instances
