@@ -6,8 +6,8 @@ pub use leptos::prelude::*;
 
 pub use super::browser;
 pub use super::components::buttons::{
-    Choosable, StepButton, Steps, choosable, close_button, copy_button, copy_made, icon, on_or_off,
-    one_of, show_all,
+    Choosable, StepButton, Steps, choosable, close_button, copy_button, copy_made, first_of, icon,
+    on_or_off, one_of, show_all,
 };
 pub use super::components::charts::{
     COMPARE_TABLES, bar_list, bars, chart_figures, dot, facts_table, gaps, split_bar, stacked,

@@ -43,12 +43,8 @@ fn device(at: usize, device: DeviceView) -> impl IntoView {
     );
     let tables = device.tables.into_iter().map(facts_table).collect_view();
     let table = device.twin.map(|table| {
-        view! {
-            <details class="more" data-testid="memory-figures">
-                <summary>"Figures of the curve"</summary>
-                {facts_table(table)}
-            </details>
-        }
+        let figures = move || facts_table(table.clone());
+        chart_figures("memory-figures", "Figures of the curve", figures)
     });
     view! {
         <section class="kind" data-testid="memory-device" aria-labelledby=labelled_by>

@@ -137,7 +137,7 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
     let is_compared = steps.iter().any(|step| !step.of_median.is_empty());
     let parts = steps.first().map(|step| step.parts.clone());
     let parts = each(parts.into_iter().flatten(), |part| {
-        view! { <th scope="col" class="n">{dot(part.kind.token())}{part.kind.label()}</th> }
+        view! { <th scope="col" class="n">{dot(part.kind.token())}"\u{2060}"{part.kind.label()}</th> }
     });
     let comparison = match columns.is_empty() {
         true => "vs. median",

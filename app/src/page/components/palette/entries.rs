@@ -138,14 +138,22 @@ pub(super) fn entries(
         });
         fuzzy::best(scored, MOST)
     };
-    // Entries that contain the text as a whole come first; those with only its letters come after the results from the
-    // trace.
-    let (all, weak): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| {
-        let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind));
+    // Entries that contain the text as a whole come first. Those with only its letters come after the results from the
+    // trace, or not at all if an entry of the page has the whole text.
+    let is_strong = |entry: &Entry| {
+        let score = fuzzy::score(
+            text,
+            &format!("{} {} {}", entry.text, entry.kind, entry.note),
+        );
         score.is_some_and(|score| fuzzy::is_strong(text, score))
-    });
+    };
+    let (all, mut weak): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(is_strong);
     let mut found = best(all);
-    let of_trace: Vec<Entry> = in_trace.iter().map(|one| of_trace(state, one)).collect();
+    let mut of_trace: Vec<Entry> = in_trace.iter().map(|one| of_trace(state, one)).collect();
+    if !found.is_empty() && !text.trim().is_empty() {
+        of_trace.retain(is_strong);
+        weak.clear();
+    }
     let (files, thresholds) = match text.trim() {
         "" => (Vec::new(), Vec::new()),
         _ => (best(files), best(thresholds(state))),
