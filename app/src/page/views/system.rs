@@ -12,7 +12,7 @@ pub fn system() -> impl IntoView {
         let SystemFacts {
             headline,
             how,
-            limits: trust,
+            limits: limited_by,
             lead,
             split,
             sections,
@@ -28,7 +28,7 @@ pub fn system() -> impl IntoView {
             <article class="overview system" data-testid="system">
                 <section class="lead">
                     <h1 data-testid="system-headline">{title_line(&headline)}</h1>
-                    {limits(trust)}
+                    {limits(limited_by)}
                     {split}
                     <div class="sentences">{lead}</div>
                 </section>
