@@ -6,11 +6,12 @@ pub use leptos::prelude::*;
 
 pub use super::browser;
 pub use super::components::buttons::{
-    Choosable, StepButton, Steps, choosable, close_button, copy_button, copy_made, icon, on_or_off,
-    one_of, show_all,
+    Choosable, StepButton, Steps, choosable, close_button, copy_button, copy_made, first_of, icon,
+    on_or_off, one_of, show_all,
 };
 pub use super::components::charts::{
-    COMPARE_TABLES, bar_list, bars, chart_figures, facts_table, gaps, split_bar, tooltip, waterfall,
+    COMPARE_TABLES, bar_list, bars, chart_figures, dot, facts_table, gaps, split_bar, stacked,
+    tooltip, waterfall,
 };
 pub use super::components::dialog::{ReadFile, dialog, dialog_button, dialog_header, show_while};
 pub use super::components::findings::{evidence_list, findings};
@@ -22,8 +23,8 @@ pub use super::components::table_column::{
     TableColumn, Width, category_cell, gauge_cell, share_cell, text_cell,
 };
 pub use super::components::text::{
-    GUESS, ViewLink, category_legend, cut_name, each, pairs, prose, selection, title_line,
-    with_units,
+    GUESS, ViewLink, category_legend, cut_name, each, nothing_shown, pairs, prose, selection,
+    title_line, trace_label, with_units,
 };
 pub use super::components::thresholds::thresholds_button;
 pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search};

@@ -17,6 +17,8 @@ pub struct FileNames {
 /// What the header shows of the reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReferenceOpened {
+    /// Its rank, if it is one of a job's.
+    pub rank: Option<u64>,
     /// The GPU named in the trace, if Dormer knows it.
     pub detected: Option<String>,
     /// Events in the file, with digit grouping.

@@ -141,6 +141,8 @@ pub struct RemoveCapture {
 pub struct Opened {
     /// Its file name.
     pub file_name: String,
+    /// Its rank, if it is one of a job's.
+    pub rank: Option<u64>,
     /// Whether it has only captures of GPU graphs and no GPU activity.
     pub is_capture: bool,
     /// The reference and its file name, if both were opened together.

@@ -14,8 +14,10 @@ pub struct StepsQuery;
 /// The steps of the whole trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
-    /// The main result in a sentence; if there are no steps, the reason.
+    /// The main result in a sentence.
     pub headline: String,
+    /// How to record steps; `None` if there are some.
+    pub how: Option<String>,
     /// Sentences on how steps change over the recording.
     pub notes: Vec<String>,
     /// Steps with a steady load, which can be analyzed together.

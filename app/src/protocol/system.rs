@@ -13,6 +13,8 @@ pub struct SystemQuery;
 pub struct SystemFacts {
     /// The main result in a sentence.
     pub headline: String,
+    /// How to record GPU activity; `None` if there is some.
+    pub how: Option<String>,
     /// Limits to the reliability of these numbers.
     pub limits: Vec<Limit>,
     /// One sentence each on communication and copies.

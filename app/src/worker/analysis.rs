@@ -302,6 +302,7 @@ fn opened(
     let n_launches = whole.launches.launches.len();
     Opened {
         file_name: String::new(),
+        rank: whole.trace.rank(),
         is_capture: !whole.has_gpu_events() && CaptureFile::is_capture(&whole.trace),
         reference: None,
         rejected: Vec::new(),

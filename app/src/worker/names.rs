@@ -174,7 +174,7 @@ fn kept(letters: &[char], marks: &[usize], room: usize) -> Vec<Range<usize>> {
         let tail = TAIL.min(room / 2);
         let start = format::nearest_word(letters, n.saturating_sub(tail), tail / 3);
         let head = (start + room).saturating_sub(n + 1);
-        return joined(vec![0..head, start..n], n);
+        return whole_numbers(letters, marks, joined(vec![0..head, start..n], n));
     }
     let head = match marks.len() {
         1 | 2 => HEAD.min(room / 4),
@@ -190,7 +190,30 @@ fn kept(letters: &[char], marks: &[usize], room: usize) -> Vec<Range<usize>> {
         end.saturating_sub(piece).min(start)..end
     });
     let ranges = joined(std::iter::once(0..head).chain(around).collect(), n);
-    widened(ranges, n, room)
+    whole_numbers(letters, marks, widened(ranges, n, room))
+}
+
+/// Shortens ranges that start or end inside a number: what remains of one reads like another. Marks stay.
+fn whole_numbers(
+    letters: &[char],
+    marks: &[usize],
+    mut ranges: Vec<Range<usize>>,
+) -> Vec<Range<usize>> {
+    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let is_inside = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at);
+    for range in &mut ranges {
+        let Range { mut start, mut end } = range.clone();
+        while start < end && is_inside(start) && !marks.contains(&start) {
+            start += 1;
+        }
+        while start < end && is_inside(end) && !marks.contains(&(end - 1)) {
+            end -= 1;
+        }
+        if start < end {
+            *range = start..end;
+        }
+    }
+    ranges
 }
 
 /// How many letters before a position belong to its word, as far as they fit into a piece.
@@ -315,6 +338,13 @@ mod tests {
             ["aten::mm", "my::kernel_of_…layer<4, float>"]
         );
         assert_eq!(looks(&names, 20), ["aten::mm", "my::kerne…<4, float>"]);
+    }
+
+    #[test]
+    fn no_number_loses_digits() {
+        let shapes = "8192×2432 · 2432×9728 · 8192×9728 bf16";
+        assert_eq!(looks(&[shapes], 28), ["8192×2432 · …8192×9728 bf16"]);
+        assert_eq!(looks(&[shapes], 24), ["8192×…8192×9728 bf16"]);
     }
 
     #[test]

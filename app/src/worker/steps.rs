@@ -25,15 +25,17 @@ impl Analysis {
         let length = |step: &StepWindow| step.window.span.length();
         let lengths_ns: Vec<i64> = windows.iter().map(length).collect();
         let Some(median_ns) = median_ns(lengths_ns.clone()) else {
-            let headline = "No steps were recorded: call the profiler\u{2019}s `step()` after each iteration, or name parts of the run with `record_function`.";
+            const HOW: &str = "Call the profiler\u{2019}s `step()` after each iteration, or name parts of the run with `record_function`.";
             return StepTimes {
-                headline: headline.to_owned(),
+                headline: "No steps were recorded.".to_owned(),
+                how: Some(HOW.to_owned()),
                 ..StepTimes::default()
             };
         };
         let longest_ns = lengths_ns.iter().copied().max().unwrap_or_default();
         let lines = self.steps.lines().into_iter();
         let timelines = self.steps.timelines(&self.whole);
+        let has_gpu = self.whole.has_gpu_events();
         let steps = lines
             .zip(windows)
             .zip(timelines)
@@ -47,7 +49,7 @@ impl Analysis {
                         .map_or(String::new(), |share| format!("{:.2}×", share / 100.0)),
                     is_slow: share.is_some_and(|share| share >= SLOW_PERCENT),
                     cells: Vec::new(),
-                    parts: split(timeline),
+                    parts: if has_gpu { split(timeline) } else { Vec::new() },
                     percent: percent_of(range.length(), longest_ns).unwrap_or_default(),
                 }
             });
@@ -176,10 +178,11 @@ fn drop_empty(times: &mut StepTimes) {
     }
 }
 
-/// "Step 1: decode, 32 requests" as "Step 1 (decode, 32 requests)".
-fn in_a_sentence(name: &str) -> String {
+/// A step at the start of a sentence: "Step 1: decode, 32 requests" as "Step 1 (decode, 32 requests)".
+fn first_word(name: &str) -> String {
     match name.split_once(": ") {
         Some((step, batch)) => format!("{step} ({batch})"),
+        None if name.starts_with("step ") => format::capitalized(name),
         None => name.to_owned(),
     }
 }
@@ -188,11 +191,11 @@ fn headline(steps: &[StepTime], median_ns: i64) -> String {
     let median = format::time_ns(median_ns);
     let slow: Vec<&StepTime> = steps.iter().filter(|step| step.is_slow).collect();
     match (steps, &slow[..]) {
-        ([only], _) => format!("{} takes {median}.", in_a_sentence(&only.line.name)),
+        ([only], _) => format!("{} takes {median}.", first_word(&only.line.name)),
         (_, []) => format!("{} steps take about {median} each.", steps.len()),
         (_, [slow]) => format!(
             "{} takes {}: {} the median of {median}.",
-            in_a_sentence(&slow.line.name),
+            first_word(&slow.line.name),
             slow.line.window_length,
             slow.of_median
         ),
@@ -287,7 +290,7 @@ mod tests {
         let trace = Timetable::new().op("aten::mm", 0..10);
         let times = Analysis::new(trace.profile(), &Choice::default()).step_times();
         assert!(
-            times.steps.is_empty() && times.headline.contains("`step()`"),
+            times.steps.is_empty() && times.how.as_ref().unwrap().contains("`step()`"),
             "{times:?}"
         );
     }

@@ -352,6 +352,7 @@ impl Traces {
 
 fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
     ReferenceOpened {
+        rank: analysis.whole.trace.rank(),
         detected: analysis.detected.map(|gpu| gpu.name.to_string()),
         events: format::count(analysis.whole.trace.n_events_read),
         takes_captures: analysis.captures().are_taken(),

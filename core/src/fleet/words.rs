@@ -93,13 +93,24 @@ pub fn evidence(change: &Change, texts: &[String]) -> String {
 
 /// GPU time in the largest unit: "9 830 GPU hours".
 pub fn gpu_time(ns: i64) -> String {
-    let seconds = ns as f64 / 1e9;
-    let (amount, unit) = match seconds {
-        hours if hours >= 3600.0 => (hours / 3600.0, "hours"),
-        minutes if minutes >= 60.0 => (minutes / 60.0, "minutes"),
-        seconds => (seconds, "seconds"),
-    };
+    let (amount, [unit, _]) = largest_unit(ns);
     format!("{} GPU {unit}", format::number(amount))
+}
+
+/// The same in a column that says what it is: "9 830 h".
+pub fn gpu_time_cell(ns: i64) -> String {
+    match largest_unit(ns) {
+        (amount, ["hours" | "minutes", unit]) => format!("{} {unit}", format::number(amount)),
+        _ => format::time_ns(ns),
+    }
+}
+
+fn largest_unit(ns: i64) -> (f64, [&'static str; 2]) {
+    match ns as f64 / 1e9 {
+        hours if hours >= 3600.0 => (hours / 3600.0, ["hours", "h"]),
+        minutes if minutes >= 60.0 => (minutes / 60.0, ["minutes", "min"]),
+        seconds => (seconds, ["seconds", "s"]),
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +123,8 @@ mod tests {
         assert_eq!(gpu_time(hours(9_830)), "9\u{202f}830 GPU hours");
         assert_eq!(gpu_time(hours(1) / 2), "30.0 GPU minutes");
         assert_eq!(gpu_time(1_500_000_000), "1.50 GPU seconds");
+        assert_eq!(gpu_time_cell(hours(9_830)), "9\u{202f}830 h");
+        assert_eq!(gpu_time_cell(35_000_000), "35.0 ms");
     }
 
     #[test]

@@ -9,6 +9,14 @@ pub(crate) fn info(trace: &Trace) -> Option<serde_json::Value> {
     serde_json::from_str(text).ok()
 }
 
+impl Trace {
+    /// The rank of the recording, if its job has several.
+    pub fn rank(&self) -> Option<u64> {
+        let world_size = info(self)?.get("world_size")?.as_u64()?;
+        rank(self).filter(|_| world_size > 1)
+    }
+}
+
 /// The rank of the recording.
 pub(crate) fn rank(trace: &Trace) -> Option<u64> {
     info(trace)?.get("rank")?.as_u64()

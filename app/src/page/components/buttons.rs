@@ -176,6 +176,20 @@ pub fn Steps(
     }
 }
 
+/// How many of a list's items are shown, the first few until its button is pressed; and that button.
+pub fn first_of(
+    n_all: usize,
+    n_first: usize,
+    noun: &'static str,
+) -> (impl Fn() -> usize + Copy, impl Fn() -> Option<AnyView>) {
+    let n_shown = RwSignal::new(n_first.min(n_all));
+    let more = move || {
+        let is_cut = n_shown.get() < n_all;
+        is_cut.then(|| show_all(n_all, noun, move || n_shown.set(n_all)).into_any())
+    };
+    (move || n_shown.get(), more)
+}
+
 /// A button to show the rest of a truncated list; `then` shows it.
 pub fn show_all(n_all: usize, noun: &str, then: impl Fn() + 'static) -> impl IntoView {
     let label = format!("Show all {}", format::counted(n_all as u64, noun));

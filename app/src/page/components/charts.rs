@@ -218,7 +218,7 @@ pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView 
         view! {
             <tr>
                 <th scope="row">
-                    <i class=format!("dot c-{token}") aria-hidden="true"></i>
+                    {dot(token)}
                     <ViewLink view focus>{time.family.label()}</ViewLink>
                 </th>
                 <td class="bar" aria-hidden="true">
@@ -239,6 +239,24 @@ pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView 
     }
 }
 
+/// The square in the color of a token, or in that of the element around it.
+pub fn dot(token: &str) -> impl IntoView + use<> {
+    let class = match token {
+        "" => "dot".to_owned(),
+        token => format!("dot c-{token}"),
+    };
+    view! { <i class=class aria-hidden="true"></i> }
+}
+
+/// The parts of a step's bar; one part if no GPU activity was recorded.
+pub fn stacked(parts: &[SplitPart]) -> impl IntoView + use<> {
+    let part = |token: &str, share: f64| view! { <span class=format!("c-{token}") style:flex-grow=format!("{share:.4}")></span> };
+    match parts {
+        [] => vec![part("op", 1.0)],
+        parts => each(parts, |one| part(one.kind.token(), one.percent)),
+    }
+}
+
 /// Stacked bar of computation, exposed communication, exposed copies and idle time. Computation is drawn in the colors
 /// of its categories, in proportion to their kernel time.
 pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
@@ -253,7 +271,7 @@ pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoV
     let legend = each(parts.iter(), |part| {
         view! {
             <li>
-                <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
+                {dot(part.kind.token())}
                 {part.kind.label()}
                 <b>{part.share()}</b>
                 <span>{part.time()}</span>
@@ -333,7 +351,7 @@ pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl 
             <tr class=format!("step {} c-{}", step.kind, step.token)>
                 <th scope="row" title=step.label.clone()>
                     <span class="line">
-                        {(!step.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                        {(!step.token.is_empty()).then(|| dot(""))}
                         {row_button(step.row, step.label.clone())}
                     </span>
                 </th>

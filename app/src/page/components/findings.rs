@@ -233,6 +233,26 @@ pub fn evidence_list(evidence: Vec<Evidence>, n_more: usize) -> AnyView {
     view! { <ul class="evidence" aria-label="Evidence">{items}{more}</ul> }.into_any()
 }
 
+/// Links to an event that is evidence, in the call tree and in the timeline.
+fn places(uid: u32, is_operation: bool, in_tree: bool, is_after_gap: bool) -> impl IntoView {
+    let call = if is_operation {
+        "First call"
+    } else {
+        "Call tree"
+    };
+    let in_time = match is_after_gap {
+        true => Focus::at_gap(uid),
+        false => Focus::at_event(uid),
+    };
+    view! {
+        <span class="to-tree">
+            {in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>{call}</ViewLink> })}
+            " "
+            {(!is_operation || !in_tree).then(|| view! { <ViewLink view="timeline" focus=in_time>"Timeline"</ViewLink> })}
+        </span>
+    }
+}
+
 /// An operation or event that is evidence of a finding, with links to it.
 fn shown(evidence: Evidence) -> AnyView {
     let state = expect_context::<AppState>();
@@ -249,23 +269,8 @@ fn shown(evidence: Evidence) -> AnyView {
     } = evidence;
     let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
     let details = row.map(DetailsOf::Operation).or(event);
-    let call = match row {
-        Some(_) => "First call",
-        None => "Call tree",
-    };
-    let place = uid.map(|uid| {
-        let in_time = match is_after_gap {
-            true => Focus::at_gap(uid),
-            false => Focus::at_event(uid),
-        };
-        view! {
-            <span class="to-tree">
-                {in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>{call}</ViewLink> })}
-                " "
-                {(row.is_none() || !in_tree).then(|| view! { <ViewLink view="timeline" focus=in_time>"Timeline"</ViewLink> })}
-            </span>
-        }
-    });
+    let is_operation = row.is_some();
+    let place = uid.map(|uid| places(uid, is_operation, in_tree, is_after_gap));
     let title = name.clone();
     let name = cut_name(name);
     let name = match details {
@@ -288,7 +293,7 @@ fn shown(evidence: Evidence) -> AnyView {
     view! {
         <li class=format!("c-{token}")>
             <span class="line">
-                {(!token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                {(!token.is_empty()).then(|| dot(""))}
                 {name}
             </span>
             {shapes}

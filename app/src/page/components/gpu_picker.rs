@@ -48,16 +48,6 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
         }
     };
     let listed = names.clone();
-    let unknown = move || {
-        let gpu = state.place.with(|place| place.choice.gpu.clone())?;
-        let is_known =
-            gpu.starts_with(OWN) || hardware::find(&gpu).is_some() || listed.contains(&gpu);
-        (!is_known).then(|| {
-            view! {
-                <p class="odd" id="gpu-unknown" role="status">{format!("Unknown GPU “{gpu}”")}</p>
-            }
-        })
-    };
     let missing = move || {
         state.missing_gpu().map(|name| {
             view! {
@@ -78,10 +68,19 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
             </select>
         </label>
         {pin(state)}
-        {unknown}
+        {move || unknown(state, &listed)}
         {missing}
         {gpu_dialog(dialog, wants_file)}
     }
+}
+
+/// Says that a link names a GPU that is not known.
+fn unknown(state: AppState, listed: &[String]) -> Option<impl IntoView + use<>> {
+    let gpu = state.place.with(|place| place.choice.gpu.clone())?;
+    let is_known = gpu.starts_with(OWN) || hardware::find(&gpu).is_some() || listed.contains(&gpu);
+    (!is_known).then(|| {
+        view! { <p class="odd" id="gpu-unknown" role="status">{format!("Unknown GPU “{gpu}”")}</p> }
+    })
 }
 
 /// Keeps the chosen GPU for traces opened next; nothing while the trace's own GPU is used.

@@ -38,11 +38,13 @@ pub fn header() -> impl IntoView {
     };
     let file = move || {
         opened().map(|opened| {
-            let seconds = format!("read in {:.2} s", state.opened_in_ms.get() / 1000.0);
+            let file = state.file_name.get();
+            let rank = opened.rank.map(|rank| format!("rank {rank} · "));
+            let seconds = state.opened_in_ms.get() / 1000.0;
             view! {
                 <div class="file">
-                    <b title=state.file_name.get()>{state.file_name.get()}</b>
-                    <span>{format!("{} events · {seconds}", opened.events)}</span>
+                    <b title=file.clone()>{cut_name(file.clone())}</b>
+                    <span>{rank}{format!("{} events · read in {seconds:.2} s", opened.events)}</span>
                 </div>
                 <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
                     "Open…"

@@ -123,7 +123,7 @@ fn group_row(
         let total = totals.find(|total| total.column == column.label);
         view! { <td class="n">{total.map(|total| total.text.clone())}</td> }
     });
-    let dot = (!group.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> });
+    let dot = (!group.token.is_empty()).then(|| dot(""));
     let name = match group.name.is_empty() {
         true => "unknown".to_owned(),
         false => group.name.clone(),

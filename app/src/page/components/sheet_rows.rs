@@ -18,6 +18,9 @@ impl VirtualRow for TableRow {
     }
 }
 
+/// The search, the shown categories, and the user's sort order.
+type Order = (String, Vec<String>, Option<Sort>);
+
 /// The rows of a sheet. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 pub(super) struct SheetRows {
@@ -35,8 +38,7 @@ pub(super) struct SheetRows {
     pub(super) remarks: RwSignal<Vec<String>>,
     /// The description of each column; `None` if the sheet does not have it.
     docs: RwSignal<Vec<Option<String>>>,
-    /// The search, the shown categories, and the user's sort order.
-    order: Memo<(String, Vec<String>, Option<Sort>)>,
+    order: Memo<Order>,
     /// The sort order without a choice of the user.
     own_order: RwSignal<Option<Sort>>,
 }
@@ -83,32 +85,10 @@ impl SheetRows {
                 rows.show_wanted(wanted, page.located);
             });
         });
-        let window = rows.window;
-        // Another report may have other rows.
-        Effect::watch(
-            move || state.report.get(),
-            move |_, _, _| window.marked.update(BTreeSet::clear),
-            false,
-        );
-        Effect::watch(
-            move || (order.get(), state.report.get()),
-            move |new, old, _| {
-                // Another report of the same trace keeps the scroll position; another order starts at the top.
-                match old {
-                    Some(old) if old.0 != new.0 => rows.restart(),
-                    _ => rows.renew(),
-                }
-            },
-            false,
-        );
-        Effect::watch(
-            move || order.get(),
-            move |_, _, _| window.cursor.set(None),
-            false,
-        );
+        renew_on_change(state, rows, order);
         let selected = Memo::new(move |_| focus.with(|focus| focus.row));
         rows.follow(selected, wanted);
-        let in_window = arrangement.shown(window.width_px);
+        let in_window = arrangement.shown(rows.window.width_px);
         renew_on_resize(rows, in_window.max_letters, asked_letters);
         SheetRows {
             state,
@@ -205,6 +185,33 @@ impl SheetRows {
             Some(self.arrangement.edge(self.state, self.in_window, column)),
         )
     }
+}
+
+/// Requests the rows again if their order or the report changes.
+fn renew_on_change(state: AppState, rows: VirtualRows<TableRow>, order: Memo<Order>) {
+    let window = rows.window;
+    // Another report may have other rows.
+    Effect::watch(
+        move || state.report.get(),
+        move |_, _, _| window.marked.update(BTreeSet::clear),
+        false,
+    );
+    Effect::watch(
+        move || (order.get(), state.report.get()),
+        move |new, old, _| {
+            // Another report of the same trace keeps the scroll position; another order starts at the top.
+            match old {
+                Some(old) if old.0 != new.0 => rows.restart(),
+                _ => rows.renew(),
+            }
+        },
+        false,
+    );
+    Effect::watch(
+        move || order.get(),
+        move |_, _, _| window.cursor.set(None),
+        false,
+    );
 }
 
 /// An unchanged value does not trigger the signal.

@@ -46,16 +46,7 @@ pub fn SheetTable(
     // The selected row has details beside the view, or its values below the table.
     let has_details = op_details::has_details(sheet);
     let is_grouped = state.of_place(move |place| has_details && !place.focus.group.is_empty());
-    let line = move |row: &TableRow| {
-        let cell = |column: &&'static TableColumn| {
-            let at = columns.iter().position(|one| one == *column)?;
-            Some(cell_view(column, row.cells.get(at)?, at == 0))
-        };
-        Line {
-            class: format!("c-{}", row.token),
-            cells: shown.with_untracked(|shown| shown.iter().filter_map(cell).collect()),
-        }
-    };
+    let line = move |row: &TableRow| shown.with_untracked(|shown| line_of(row, columns, shown));
     let nothing = move || match n_all.get() {
         0 => empty.get(),
         n_all => format!("None of the {n_all} {noun} match the filter."),
@@ -172,6 +163,22 @@ fn only() -> impl IntoView {
                 {move || format!("Only {} \u{2715}", only.get())}
             </button>
         </Show>
+    }
+}
+
+/// A row with the cells of the shown columns.
+fn line_of(
+    row: &TableRow,
+    columns: &'static [TableColumn],
+    shown: &[&'static TableColumn],
+) -> Line {
+    let cell = |column: &&'static TableColumn| {
+        let at = columns.iter().position(|one| one == *column)?;
+        Some(cell_view(column, row.cells.get(at)?, at == 0))
+    };
+    Line {
+        class: format!("c-{}", row.token),
+        cells: shown.iter().filter_map(cell).collect(),
     }
 }
 

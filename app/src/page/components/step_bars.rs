@@ -1,7 +1,5 @@
 //! Steps as stacked bars: a click analyzes one of them; a Shift-click analyzes all from the first analyzed step to it.
 
-use dormer_core::report::overview::SplitPart;
-
 use crate::page::prelude::*;
 use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
 
@@ -48,7 +46,7 @@ fn chart(times: StepTimes) -> AnyView {
     };
     let keys = times.steps.first().map(|step| step.parts.clone());
     let keys = each(keys.into_iter().flatten(), |part| {
-        view! { <li><i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>{part.kind.label()}</li> }
+        view! { <li>{dot(part.kind.token())}{part.kind.label()}</li> }
     });
     let bars = each(times.steps.into_iter().enumerate(), |(at, step)| {
         bar(at, step, tabbed, choose)
@@ -108,9 +106,6 @@ fn bar(
     };
     let outlier = if step.is_slow { ", outlier" } else { "" };
     let text = format!("{}: {}{comparison}{outlier}", step.line.name, step.time);
-    let part = |part: &SplitPart| {
-        view! { <span class=format!("c-{}", part.kind.token()) style:flex-grow=format!("{:.4}", part.percent)></span> }
-    };
     view! {
         <button
             type="button"
@@ -123,7 +118,7 @@ fn bar(
             title=text
             on:click=move |event| choose.run((at, event.shift_key()))
         >
-            <span class="stack" style:height=format!("{:.2}%", step.percent.max(1.0))>{each(step.parts.iter(), part)}</span>
+            <span class="stack" style:height=format!("{:.2}%", step.percent.max(1.0))>{stacked(&step.parts)}</span>
         </button>
     }
 }

@@ -53,22 +53,13 @@ pub fn grip(
     };
     let release = move |_: PointerEvent| drag.set_value(None);
     let on_key = move |event: KeyboardEvent| {
-        if browser::has_modifier(&event) {
-            return;
+        let wanted = resized_by_key(&event.key(), px.get_untracked());
+        if let Some(wanted) = wanted.filter(|_| !browser::has_modifier(&event)) {
+            // The table around it handles these keys differently.
+            event.prevent_default();
+            event.stop_propagation();
+            set(wanted);
         }
-        let now_px = px.get_untracked();
-        let wanted = match event.key().as_str() {
-            "ArrowLeft" => Some(now_px - KEY_PX),
-            "ArrowRight" => Some(now_px + KEY_PX),
-            "Home" => Some(LEAST_PX),
-            "End" => Some(MOST_PX),
-            "Enter" | "Delete" | "Backspace" => None,
-            _ => return,
-        };
-        // The table around it handles these keys differently.
-        event.prevent_default();
-        event.stop_propagation();
-        set(wanted);
     };
     let value_text = move || {
         let automatic = if is_own.get() { "" } else { ", automatic" };
@@ -99,4 +90,16 @@ pub fn grip(
         ></span>
     }
     .into_any()
+}
+
+/// The width that a key sets, `None` for the default; nothing for a key with another meaning.
+fn resized_by_key(key: &str, now_px: f64) -> Option<Option<f64>> {
+    Some(match key {
+        "ArrowLeft" => Some(now_px - KEY_PX),
+        "ArrowRight" => Some(now_px + KEY_PX),
+        "Home" => Some(LEAST_PX),
+        "End" => Some(MOST_PX),
+        "Enter" | "Delete" | "Backspace" => None,
+        _ => return None,
+    })
 }

@@ -9,7 +9,7 @@ pub const LEAST_PX: f64 = 48.0;
 /// The largest width.
 pub const MOST_PX: f64 = 1_600.0;
 /// The most columns that can be pinned.
-pub const MOST_PINNED: usize = 4;
+const MOST_PINNED: usize = 4;
 /// Pinned columns stay fixed as long as they leave this share of the window to the others.
 const LEFT_TO_SCROLL: f64 = 0.4;
 

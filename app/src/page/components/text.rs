@@ -37,6 +37,18 @@ fn ends(text: &str) -> Option<(&str, &str)> {
     (head >= TAIL / 2).then(|| text.split_at(tail))
 }
 
+/// A trace: its file, or its rank and its file.
+pub fn trace_label(rank: Option<u64>, file: String) -> impl IntoView {
+    let name = cut_name(file.clone());
+    match rank {
+        Some(rank) => {
+            view! { <b>{format!("rank {rank}")}</b> <span class="soft" title=file>{name}</span> }
+                .into_any()
+        }
+        None => view! { <b title=file>{name}</b> }.into_any(),
+    }
+}
+
 /// Renders each item.
 pub fn each<T, V: IntoView>(
     things: impl IntoIterator<Item = T>,
@@ -47,9 +59,13 @@ pub fn each<T, V: IntoView>(
 
 /// A sentence; text in backticks is a name, quoted verbatim.
 pub fn prose(text: String) -> impl IntoView {
-    each(line(&with_units(&text)), |span| match span {
+    spans(&text, String::into_any)
+}
+
+fn spans(text: &str, plain: fn(String) -> AnyView) -> Vec<AnyView> {
+    each(line(&with_units(text)), |span| match span {
         Span::Code(name) => view! { <code>{name}</code> }.into_any(),
-        Span::Text(text) | Span::Bold(text) | Span::Link { text, .. } => text.into_any(),
+        Span::Text(text) | Span::Bold(text) | Span::Link { text, .. } => plain(text),
     })
 }
 
@@ -76,17 +92,30 @@ pub fn with_units(sentence: &str) -> String {
     kept
 }
 
-/// A headline: no line of it ends inside a word with a hyphen.
+/// A headline: prose no line of which ends inside a word with a hyphen.
 pub fn title_line(sentence: &str) -> Vec<AnyView> {
     /// Longer names with hyphens may be wider than a phone.
     const WORD: usize = 24;
-    let sentence = with_units(sentence);
-    each(sentence.split_inclusive(' '), |word| {
-        match word.contains('-') && word.len() < WORD {
-            true => view! { <span>{word.to_owned()}</span> }.into_any(),
-            false => word.to_owned().into_any(),
-        }
+    spans(sentence, |text| {
+        let words = text.split_inclusive(' ').map(str::to_owned);
+        let words = each(words, |word| {
+            match word.contains('-') && word.len() < WORD {
+                true => view! { <span>{word}</span> }.into_any(),
+                false => word.into_any(),
+            }
+        });
+        words.into_any()
     })
+}
+
+/// A view without content: why, and how to get some.
+pub fn nothing_shown(testid: &'static str, why: &str, how: String) -> impl IntoView {
+    view! {
+        <section class="lead" data-testid=testid>
+            <h1>{title_line(why)}</h1>
+            <p class="nothing">{prose(how)}</p>
+        </section>
+    }
 }
 
 /// A list of labels with their values; nothing if it is empty.

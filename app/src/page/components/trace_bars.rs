@@ -182,13 +182,15 @@ fn pair() -> impl IntoView {
     let of_reference = move || {
         reference().map(
             |ReferenceOpened {
-                 detected, events, ..
+                 rank,
+                 detected,
+                 events,
+                 ..
              }| {
-                let name = state.reference_name.get();
                 view! {
-                    <p class="trace" data-role="reference">
+                    <p class="trace" data-role="reference" title=format!("{events} events")>
                         <span class="role">"Reference"</span>
-                        <b title=format!("{name}, {events} events")>{name.clone()}</b>
+                        {trace_label(rank, state.reference_name.get())}
                     </p>
                     {reference_gpu(detected)}
                 }
@@ -214,7 +216,7 @@ fn pair() -> impl IntoView {
         </button>
         <p class="trace" data-role="target">
             <span class="role">"Target (to optimize)"</span>
-            <b title=move || state.file_name.get()>{move || state.file_name.get()}</b>
+            {move || trace_label(state.of_opened(|opened| opened.rank), state.file_name.get())}
             <span class="soft">{gpu_name}</span>
         </p>
         <span class="grow"></span>

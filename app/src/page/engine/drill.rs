@@ -63,19 +63,20 @@ impl Engine {
         let (Some(mut files), [target, reference, others @ ..]) = (files, ranks) else {
             return;
         };
+        let job = self.state.job.get_untracked();
+        let opened = job.shown().map(|job| &job.opened);
         let moment = |rank: usize| {
-            self.state.job.with_untracked(|job: &JobStage| {
-                let moments = &job.shown()?.opened.moments;
-                Some(MomentQuery {
-                    target_ns: *moments.get(*target)?,
-                    reference_ns: *moments.get(rank)?,
-                })
+            let moments = &opened?.moments;
+            Some(MomentQuery {
+                target_ns: *moments.get(*target)?,
+                reference_ns: *moments.get(rank)?,
             })
         };
         let further = files.split_off(2).into_iter().zip(others);
         let further = further.filter_map(|(file, rank)| {
+            let number = opened?.overview.ranks.get(*rank)?.number;
             let request = BelowRequest {
-                name: file.name(),
+                name: format!("rank {number}, {}", file.name()),
                 moment: moment(*rank)?,
             };
             Some((request, file))

@@ -15,8 +15,10 @@ pub fn memory() -> impl IntoView {
             notes,
             devices,
         } = facts.get()?;
-        let how =
-            how.map(|how| view! { <p class="nothing" data-testid="missing">{prose(how)}</p> });
+        let lead = match how {
+            Some(how) => nothing_shown("missing", &headline, how).into_any(),
+            None => view! { <section class="lead"><h1 data-testid="memory-headline">{title_line(&headline)}</h1></section> }.into_any(),
+        };
         let notes = each(
             notes,
             |note| view! { <p class="fine">{with_units(&note)}</p> },
@@ -24,10 +26,7 @@ pub fn memory() -> impl IntoView {
         let devices = each(devices.into_iter().enumerate(), |(at, one)| device(at, one));
         Some(view! {
             <article class="overview memory" data-testid="memory">
-                <section class="lead">
-                    <h1 data-testid="memory-headline">{title_line(&headline)}</h1>
-                    {how}
-                </section>
+                {lead}
                 {devices}
                 <div class="sentences">{notes}</div>
             </article>
@@ -44,12 +43,8 @@ fn device(at: usize, device: DeviceView) -> impl IntoView {
     );
     let tables = device.tables.into_iter().map(facts_table).collect_view();
     let table = device.twin.map(|table| {
-        view! {
-            <details class="more" data-testid="memory-figures">
-                <summary>"Figures of the curve"</summary>
-                {facts_table(table)}
-            </details>
-        }
+        let figures = move || facts_table(table.clone());
+        chart_figures("memory-figures", "Figures of the curve", figures)
     });
     view! {
         <section class="kind" data-testid="memory-device" aria-labelledby=labelled_by>
@@ -94,7 +89,7 @@ fn curve(chart: MemoryChart) -> impl IntoView {
     ];
     let legend = legend.into_iter().filter(|(.., is_shown)| *is_shown);
     let legend = each(legend, |(key, text, _)| {
-        view! { <li class=format!("m-{key}")><i class="dot" aria-hidden="true"></i>{with_units(&text)}</li> }
+        view! { <li class=format!("m-{key}")>{dot("")}{with_units(&text)}</li> }
     });
     let label = format!("Memory over time: {peak}; the figures are in the table below");
     view! {

@@ -113,7 +113,7 @@ fn after_analysis(work: Memo<Overview>) -> impl IntoView {
 fn side_panel(work: &Overview) -> impl IntoView + use<> {
     view! {
         {by_category(work)}
-        {trust(work.quality.clone(), work.captures.clone())}
+        {data_quality(work.quality.clone(), work.captures.clone())}
     }
 }
 
@@ -155,7 +155,7 @@ fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
             let name = shown_name(one);
             view! {
                 <li class=format!("c-{}", one.time.family.token())>
-                    <i class="dot" aria-hidden="true"></i>
+                    {dot("")}
                     <span class="mono" title=name.clone()>{name.clone()}</span>
                     <b>{format::percent(one.time.percent)}</b>
                 </li>
@@ -273,7 +273,7 @@ fn top_row(state: AppState, row: TopOperation) -> impl IntoView {
         <tr class=format!("c-{}", time.family.token())>
             <th scope="row" class="mono" title=name.clone()>
                 <span class="line">
-                    <i class="dot" aria-hidden="true"></i>
+                    {dot("")}
                     <a href=href on:click=opened>{cut_name(name.clone())}</a>
                 </span>
             </th>
@@ -291,7 +291,7 @@ fn top_row(state: AppState, row: TopOperation) -> impl IntoView {
 }
 
 /// How far the numbers can be trusted.
-fn trust(quality: Quality, captures: CaptureFacts) -> impl IntoView {
+fn data_quality(quality: Quality, captures: CaptureFacts) -> impl IntoView {
     let lines = each(quality.lines, |line| {
         view! {
             <li class=line.level.token()>
@@ -301,7 +301,7 @@ fn trust(quality: Quality, captures: CaptureFacts) -> impl IntoView {
         }
     });
     view! {
-        <section class=format!("card trust {}", quality.level.token()) data-testid="quality">
+        <section class=format!("card quality {}", quality.level.token()) data-testid="quality">
             <h2>"Data quality"</h2>
             <p>{quality.sentence}</p>
             <ul>{lines}</ul>

@@ -37,7 +37,6 @@ pub fn roofline() -> impl IntoView {
     };
     view! {
         <div class="roofline" data-testid="roofline">
-            <h1 class="unseen">"Roofline"</h1>
             {body}
         </div>
     }
@@ -69,6 +68,7 @@ fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
         })
     };
     view! {
+        <h1 class="unseen">"Roofline"</h1>
         <p class="lead-line" data-testid="roofline-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
         {legend(families, only)}
         <section class="card chart">
@@ -100,7 +100,7 @@ fn legend(families: Memo<Vec<FamilyTime>>, only: Memo<Vec<String>>) -> impl Into
         };
         view! {
             <button type="button" class="chip" data-token=token aria-pressed=move || is_on().to_string() on:click=toggle>
-                <i class=format!("dot c-{token}") aria-hidden="true"></i>
+                {dot(token)}
                 {time.family.label()}
                 <b>{time.share()}</b>
             </button>
@@ -120,35 +120,25 @@ fn legend(families: Memo<Vec<FamilyTime>>, only: Memo<Vec<String>>) -> impl Into
 
 /// Why there is no chart, and how to get one.
 fn no_chart(missing: Missing) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let (what, how, more) = match missing {
-        Missing::Gpu => (
-            "No GPU chosen".to_owned(),
-            "Choose one at the top of the page to see every operation against its roofline.".to_owned(),
-            state.overview.with_untracked(|overview| overview.gpu.basis.clone()),
-        ),
+    let of_overview = expect_context::<AppState>().overview;
+    let (why, how) = match missing {
+        Missing::Gpu => {
+            let basis = of_overview.with_untracked(|overview| overview.gpu.basis.clone());
+            let how = format!("Choose one at the top of the page to see every operation against its roofline. {basis}");
+            ("No GPU is chosen.", how)
+        }
         Missing::Activity => {
-            let none = state.overview.with_untracked(|overview| overview.no_gpu);
-            let texts = none.map(|none| (none.why().to_owned(), none.hint().to_owned()));
-            let (why, hint) = texts.unwrap_or_default();
-            (why, hint, "A roofline needs kernels with their times.".to_owned())
+            let none = of_overview.with_untracked(|overview| overview.no_gpu);
+            none.map_or_else(Default::default, |none| (none.why(), none.hint().to_owned()))
         }
         Missing::Operators => (
-            "No operators were recorded".to_owned(),
-            "Kernels alone have no FLOP or byte counts. PyTorch's profiler records operators with ProfilerActivity.CPU, and their shapes with record_shapes=True.".to_owned(),
-            String::new(),
+            "No operators were recorded.",
+            "Kernels alone have no FLOP or byte counts. PyTorch's profiler records operators with `ProfilerActivity.CPU`, and their shapes with `record_shapes=True`.".to_owned(),
         ),
         Missing::Work => (
-            "No operation has a FLOP or byte model".to_owned(),
-            "FLOPs and bytes are computed from argument shapes, which PyTorch's profiler records with record_shapes=True.".to_owned(),
-            String::new(),
+            "No operation has a FLOP or byte model.",
+            "FLOPs and bytes are computed from argument shapes, which PyTorch's profiler records with `record_shapes=True`.".to_owned(),
         ),
     };
-    view! {
-        <section class="card nothing" data-testid="no-roofline">
-            <h2>{what}</h2>
-            <p>{how}</p>
-            <p class="fine">{more}</p>
-        </section>
-    }
+    nothing_shown("no-roofline", why, how)
 }

@@ -13,6 +13,7 @@ pub fn steps() -> impl IntoView {
     move || {
         let StepTimes {
             headline,
+            how,
             notes,
             choices,
             median,
@@ -22,7 +23,14 @@ pub fn steps() -> impl IntoView {
             steps,
             n_more,
         } = facts.get()?;
-        let notes = each(notes, |note| view! { <p>{note}</p> });
+        let lead = match how {
+            Some(how) => nothing_shown("missing", &headline, how).into_any(),
+            None => {
+                let notes = each(notes, |note| view! { <p>{note}</p> });
+                view! { <section class="lead"><h1>{title_line(&headline)}</h1>{notes}</section> }
+                    .into_any()
+            }
+        };
         let has_tables = !(choices.is_empty() && tables.is_empty());
         let tables = tables.into_iter().map(facts_table).collect_view();
         let more = (n_more > 0).then(|| {
@@ -31,7 +39,7 @@ pub fn steps() -> impl IntoView {
         });
         Some(view! {
             <article class="overview step-times" data-testid="steps">
-                <section class="lead"><h1>{prose(headline)}</h1>{notes}</section>
+                {lead}
                 {median.map(median_offer)}
                 {chart.map(step_chart)}
                 {has_tables.then(|| view! { <h2 class="unseen">"Loads, batches and graphs"</h2> })}
@@ -61,7 +69,7 @@ fn step_chart(chart: StepChart) -> impl IntoView {
         }
     });
     let phases = each(chart.phases, |(token, text)| {
-        view! { <li class=format!("p-{token}")><i class="dot" aria-hidden="true"></i>{text}</li> }
+        view! { <li class=format!("p-{token}")>{dot("")}{text}</li> }
     });
     let has_tokens = !chart.tokens_top.is_empty();
     let (width, bottom) = (
@@ -129,12 +137,7 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
     let is_compared = steps.iter().any(|step| !step.of_median.is_empty());
     let parts = steps.first().map(|step| step.parts.clone());
     let parts = each(parts.into_iter().flatten(), |part| {
-        view! {
-            <th scope="col" class="n">
-                <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
-                {part.kind.label()}
-            </th>
-        }
+        view! { <th scope="col" class="n">{dot(part.kind.token())}"\u{2060}"{part.kind.label()}</th> }
     });
     let comparison = match columns.is_empty() {
         true => "vs. median",
@@ -168,9 +171,6 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
 fn row(step: StepTime, is_compared: bool) -> AnyView {
     let state = expect_context::<AppState>();
     let window = Some(step.line.window);
-    let bar = each(step.parts.iter(), |part| {
-        view! { <span class=format!("c-{}", part.kind.token()) style:flex-grow=format!("{:.4}", part.percent)></span> }
-    });
     let batch = each(step.cells.into_iter().enumerate(), |(at, cell)| {
         view! { <td class:n=at != 0>{cell}</td> }
     });
@@ -188,7 +188,7 @@ fn row(step: StepTime, is_compared: bool) -> AnyView {
             {is_compared.then(|| view! { <td class="n" class:odd=step.is_slow>{step.of_median}</td> })}
             {batch}
             <td class="bar-cell" aria-hidden="true">
-                <div style:width=format!("{:.2}%", step.percent)>{bar}</div>
+                <div style:width=format!("{:.2}%", step.percent)>{stacked(&step.parts)}</div>
             </td>
             {cells}
         </tr>

@@ -11,29 +11,31 @@ pub fn system() -> impl IntoView {
     move || {
         let SystemFacts {
             headline,
-            limits: trust,
+            how,
+            limits: limited_by,
             lead,
             split,
             sections,
         } = facts.get()?;
-        let lead = each(
-            lead.iter(),
-            |sentence| view! { <p>{prose(sentence.clone())}</p> },
-        );
+        if let Some(how) = how {
+            return Some(nothing_shown("missing", &headline, how).into_any());
+        }
+        let lead = each(lead, |sentence| view! { <p>{prose(sentence)}</p> });
         let families = state.overview.with(|overview| overview.families.clone());
         let split = (!split.is_empty()).then(|| split_bar(split, families));
         let sections = sections.into_iter().map(section).collect_view();
-        Some(view! {
+        let view = view! {
             <article class="overview system" data-testid="system">
                 <section class="lead">
                     <h1 data-testid="system-headline">{title_line(&headline)}</h1>
-                    {limits(trust)}
+                    {limits(limited_by)}
                     {split}
                     <div class="sentences">{lead}</div>
                 </section>
                 {sections}
             </article>
-        })
+        };
+        Some(view.into_any())
     }
 }
 
@@ -77,7 +79,7 @@ fn overlap(overlap: OverlapBar) -> impl IntoView {
     view! {
         <div class=format!("overlap c-{}", overlap.token)>
             <div class="parts" role="img" aria-label=label><span style:width=width></span></div>
-            <p><i class="dot" aria-hidden="true"></i>"Overlapped " <b>{overlap.hidden}</b></p>
+            <p>{dot("")}"Overlapped " <b>{overlap.hidden}</b></p>
             <p><i class="dot open" aria-hidden="true"></i>"Exposed " <b>{overlap.exposed}</b></p>
         </div>
     }

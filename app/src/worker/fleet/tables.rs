@@ -2,7 +2,7 @@
 
 use dormer_core::base::{calendar, format};
 use dormer_core::findings::title_of;
-use dormer_core::fleet::words::gpu_time;
+use dormer_core::fleet::words::gpu_time_cell;
 use dormer_core::fleet::{Summary, Text as TextId};
 use dormer_core::report::fact_table::CellKind::{self, Name, Number, Text};
 use dormer_core::report::fact_table::{FactRow, FactTable};
@@ -30,11 +30,27 @@ fn table(
     columns: &[(&str, CellKind)],
     rows: impl Iterator<Item = Vec<String>>,
 ) -> Option<FactTable> {
-    let rows = rows.map(|cells| FactRow {
-        cells,
+    let rows: Vec<Vec<String>> = rows.collect();
+    // A fleet without builds, or without models, has columns without text.
+    let is_shown: Vec<bool> = (0..columns.len())
+        .map(|at| {
+            rows.iter()
+                .any(|row| !row.get(at).is_none_or(String::is_empty))
+        })
+        .collect();
+    let columns = kept(columns.iter().copied(), &is_shown);
+    let rows = rows.into_iter().map(|cells| FactRow {
+        cells: kept(cells, &is_shown),
         ..FactRow::default()
     });
-    FactTable::new(title, columns, rows.collect())
+    FactTable::new(title, &columns, rows.collect())
+}
+
+fn kept<T>(cells: impl IntoIterator<Item = T>, is_shown: &[bool]) -> Vec<T> {
+    let cells = cells.into_iter().zip(is_shown);
+    cells
+        .filter_map(|(cell, is_shown)| is_shown.then_some(cell))
+        .collect()
 }
 
 /// A text of the summary; empty if unknown.
@@ -78,11 +94,11 @@ fn lost(of: &Summary) -> Option<FactTable> {
         let model = of.text_of(lost.model).unwrap_or_default();
         let model = match model.is_empty() {
             true => String::new(),
-            false => format!("{model}, {}", gpu_time(lost.model_lost_ns)),
+            false => format!("{model}, {}", gpu_time_cell(lost.model_lost_ns)),
         };
         vec![
             lost.cause.label().to_owned(),
-            gpu_time(lost.lost_ns),
+            gpu_time_cell(lost.lost_ns),
             format::percent(lost.share_percent),
             model,
             count(lost.n_runs),
@@ -90,7 +106,7 @@ fn lost(of: &Summary) -> Option<FactTable> {
     });
     let columns = [
         ("Cause", Text),
-        ("Lost", Number),
+        ("GPU time", Number),
         ("% of GPU time", Number),
         ("Most in", Text),
         ("Runs", Number),
@@ -102,7 +118,7 @@ fn findings(of: &Summary) -> Option<FactTable> {
     let rows = of.findings.iter().map(|found| {
         let saving = match found.n_estimated {
             0 => String::new(),
-            _ => gpu_time(found.mid_ns),
+            _ => gpu_time_cell(found.mid_ns),
         };
         vec![
             plain(of.text(found.title)),
@@ -149,7 +165,7 @@ fn ops(of: &Summary) -> Option<FactTable> {
             of.text(op.name).to_owned(),
             shapes(of.text_of(op.dims).unwrap_or_default()),
             text(of, op.category),
-            gpu_time(op.kernel_ns),
+            gpu_time_cell(op.kernel_ns),
             format::percent(op.share_percent),
             format::count(op.calls.unsigned_abs()),
             count(op.n_runs),
@@ -173,7 +189,7 @@ fn kernels(of: &Summary) -> Option<FactTable> {
             of.text(kernel.name).to_owned(),
             text(of, kernel.category),
             text(of, kernel.library),
-            gpu_time(kernel.kernel_ns),
+            gpu_time_cell(kernel.kernel_ns),
             format::percent(kernel.share_percent),
             format::count(kernel.calls.unsigned_abs()),
             count(kernel.n_runs),

@@ -27,8 +27,16 @@ pub(super) fn shows(kind: &findings::AnalysisKind) -> bool {
 }
 
 pub(super) fn system(report: &Report) -> SystemFacts {
+    if let Some(none) = report.overview.no_gpu {
+        return SystemFacts {
+            headline: none.why().to_owned(),
+            how: Some(none.hint().to_owned()),
+            ..SystemFacts::default()
+        };
+    }
     SystemFacts {
         headline: headline::headline(report),
+        how: None,
         limits: report.overview.limits.clone(),
         lead: headline::lead(report),
         split: report.overview.split.clone(),

@@ -91,11 +91,7 @@ pub fn memory_view(profile: &Profile) -> MemoryView {
         headline: headline(profile, &memory),
         how: None,
         notes: notes(profile, &memory),
-        devices: memory
-            .devices
-            .iter()
-            .map(|one| device(profile, one))
-            .collect(),
+        devices: shown(&memory).map(|one| device(profile, one)).collect(),
     }
 }
 
@@ -107,8 +103,15 @@ fn before(profile: &Profile) -> &'static str {
     }
 }
 
+/// The devices with sections: those with enough memory in use, otherwise all.
+fn shown(memory: &Memory) -> impl Iterator<Item = &DeviceMemory> {
+    let is_any_large = memory.devices.iter().any(DeviceMemory::is_large);
+    let devices = memory.devices.iter();
+    devices.filter(move |device| device.is_large() || !is_any_large)
+}
+
 /// The peak of each main device, a sentence each.
-pub(crate) fn headline(profile: &Profile, memory: &Memory) -> String {
+fn headline(profile: &Profile, memory: &Memory) -> String {
     let sentences: Vec<String> = memory.main().map(|one| sentence(profile, one)).collect();
     match sentences.is_empty() {
         true => "Less than 1 MB is allocated on any device.".to_owned(),
@@ -118,31 +121,28 @@ pub(crate) fn headline(profile: &Profile, memory: &Memory) -> String {
 
 fn sentence(profile: &Profile, device: &DeviceMemory) -> String {
     let peak = device.peak;
-    let mut sentence = format!(
-        "At its peak {} has {} in use, {} after the trace begins",
+    let reserved = match peak.reserved {
+        0 => String::new(),
+        bytes => format!(" of {} reserved", format::bytes(bytes)),
+    };
+    format!(
+        "Memory in use on {} peaks at {}{reserved}, {} after the trace begins.",
         device.label,
         format::bytes(peak.allocated),
         format::time_ns(peak.ts_ns.saturating_sub(begin_ns(&profile.trace)))
-    );
-    if let Some(percent) = device.before_percent() {
-        let before = before(profile);
-        sentence += &format!(
-            ": {} of it was allocated {before}",
-            format::percent(percent)
-        );
-    }
-    if let Some(percent) = peak.unused_percent() {
-        let reserved = format::bytes(peak.reserved);
-        sentence += &format!(
-            "; of {reserved} reserved then {} is not in use",
-            format::percent(percent)
-        );
-    }
-    sentence + "."
+    )
 }
 
 fn notes(profile: &Profile, memory: &Memory) -> Vec<String> {
     let mut notes = Vec::new();
+    let small = memory.devices.iter().filter(|one| !one.is_large());
+    let small: Vec<String> = small
+        .map(|one| format!("{} ({})", one.label, format::bytes(one.peak.allocated)))
+        .collect();
+    if !small.is_empty() && small.len() < memory.devices.len() {
+        let small = small.join(", ");
+        notes.push(format!("Not shown, with less than 1 MB in use: {small}."));
+    }
     if !memory.failed.is_empty() {
         let n = format::counted(memory.failed.len() as u64, "allocation");
         notes.push(format!("Out of memory: {n} failed."));
@@ -195,14 +195,18 @@ fn device(profile: &Profile, device: &DeviceMemory) -> DeviceView {
 
 fn figures(device: &DeviceMemory) -> Vec<(String, String)> {
     let peak = device.peak;
+    let share = |bytes, percent| match percent {
+        Some(percent) => format!("{} ({})", format::bytes(bytes), format::percent(percent)),
+        None => format::bytes(bytes),
+    };
+    let before = share(device.before_at_peak, device.before_percent());
     let mut figures = vec![
         ("Peak in use", format::bytes(peak.allocated)),
-        ("Allocated before", format::bytes(device.before_at_peak)),
+        ("Allocated before", before),
     ];
-    if let Some((unused, percent)) = peak.unused_bytes().zip(peak.unused_percent()) {
-        let unused = format!("{} ({})", format::bytes(unused), format::percent(percent));
+    if let Some(unused) = peak.unused_bytes() {
         figures.push(("Reserved then", format::bytes(peak.reserved)));
-        figures.push(("Reserved, not in use", unused));
+        figures.push(("Reserved, not in use", share(unused, peak.unused_percent())));
     }
     figures.extend([
         ("Allocations", format::count(device.n_allocations)),

@@ -21,7 +21,7 @@ fn trace() -> Timetable {
 #[test]
 fn the_headline_is_the_peak() {
     let view = memory_view(&trace().profile());
-    let expected = "At its peak GPU 0 has 150 MB in use, 30.0 µs after the trace begins: 66.7 % of it was allocated before the recording (weights, caches, earlier steps); of 160 MB reserved then 6.2 % is not in use.";
+    let expected = "Memory in use on GPU 0 peaks at 150 MB of 160 MB reserved, 30.0 µs after the trace begins.";
     assert_eq!(view.headline.replace('\u{202F}', " "), expected);
     assert_eq!(view.how, None);
 }

@@ -1,5 +1,6 @@
 //! A few figures of the whole trace.
 
+use super::ServingFacts;
 use crate::assess::Timelines;
 use crate::base::format;
 use crate::profile::Profile;
@@ -11,6 +12,7 @@ pub(super) fn facts(
     profile: &Profile,
     timelines: &Timelines,
     whole: Option<&GpuTimeline>,
+    serving: Option<&ServingFacts>,
 ) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut add = |label: &str, value| facts.push((label.to_owned(), value));
@@ -19,11 +21,15 @@ pub(super) fn facts(
             let work = profile.gpu.all();
             work.filter(|work| work.category == category).count() as u64
         };
-        let label = match profile.window {
-            Some(_) => "Time analyzed",
-            None => "First to last GPU activity",
-        };
-        add(label, format::time_ns(whole.total_ns()));
+        let total_ns = whole.total_ns();
+        let mut phases = serving.iter().flat_map(|serving| &serving.phases);
+        // The time of the only step is the same.
+        let is_of_step = phases.any(|phase| phase.is_at_most && phase.step_ns == total_ns);
+        match profile.window {
+            Some(_) => add("Time analyzed", format::time_ns(total_ns)),
+            None if is_of_step => {}
+            None => add("First to last GPU activity", format::time_ns(total_ns)),
+        }
         match timelines.gpus.is_empty() {
             true => add("GPU busy", format::time_ns(whole.busy_ns)),
             false => add("Any GPU busy", format::time_ns(whole.busy_ns)),

@@ -152,12 +152,12 @@ impl Overview {
             no_gpu: profile.no_gpu(),
             headline: format!("{}{headline}", limits::before_headline(&limits)),
             limits,
+            facts: facts(profile, timelines, whole, serving.as_ref()),
             serving,
             each_gpu: gpus.and_then(|gpus| gpus.each),
             split: whole.map_or(Vec::new(), split),
             total_ns: whole.map(GpuTimeline::total_ns),
             busy_ns: whole.map(|whole| whole.busy_ns),
-            facts: facts(profile, timelines, whole),
             measure: match whole {
                 Some(_) => Measure::Gpu,
                 None => Measure::Host,

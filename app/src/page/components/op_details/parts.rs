@@ -29,7 +29,7 @@ pub(super) fn head(details: &OpDetails) -> AnyView {
     });
     view! {
         <header class=format!("op-details-head c-{}", details.family.token())>
-            <p class="fine"><i class="dot" aria-hidden="true"></i>{details.kind.clone()} " \u{b7} " {details.family.label()}</p>
+            <p class="fine">{dot("")}{details.kind.clone()} " \u{b7} " {details.family.label()}</p>
             <h2 class="mono">{title} " " {copy_button(details.name.clone(), "Copy")}</h2>
             {pairs("figures", details.figures.clone())}
             {whole}

@@ -100,37 +100,8 @@ pub(super) fn entries(
     files: Vec<Entry>,
     in_trace: &[Found],
 ) -> Vec<Entry> {
-    let mut all = Vec::new();
-    if let Stage::Open(opened) = state.stage.get() {
-        let views = VIEWS.iter();
-        all.extend(
-            views.map(|view| Entry::new("View", view.title, Act::Go(state.link_to(view.slug)))),
-        );
-        all.extend(actions(state));
-        // With nothing typed, they would be most of the list.
-        if !text.trim().is_empty() {
-            let gpus = opened.gpus.iter();
-            all.extend(gpus.map(|name| Entry::new("GPU", name, Act::Gpu(name.clone()))));
-            all.extend(opened.steps.iter().map(|step| Entry {
-                note: step.window_length.clone(),
-                ..Entry::new(
-                    "Step",
-                    &format!("Analyze {}", step.name),
-                    Act::Analyze(Some(step.window)),
-                )
-            }));
-            all.extend(opened.gpus_alone.iter().map(|gpu| Entry {
-                note: gpu.length.clone(),
-                ..Entry::new(
-                    "GPU",
-                    &format!("Analyze {} alone", gpu.name),
-                    Act::AnalyzeGpu(gpu.device.clone()),
-                )
-            }));
-        }
-    } else {
-        all.extend(actions(state));
-    }
+    let is_typed = !text.trim().is_empty();
+    let all = of_page(state, is_typed);
     let best = |entries: Vec<Entry>| {
         let scored = entries.into_iter().filter_map(|entry| {
             let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind))?;
@@ -138,17 +109,25 @@ pub(super) fn entries(
         });
         fuzzy::best(scored, MOST)
     };
-    // Entries that contain the text as a whole come first; those with only its letters come after the results from the
-    // trace.
-    let (all, weak): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| {
-        let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind));
+    // Entries that contain the text as a whole come first. Those with only its letters come after the results from the
+    // trace, or not at all if an entry of the page has the whole text.
+    let is_strong = |entry: &Entry| {
+        let score = fuzzy::score(
+            text,
+            &format!("{} {} {}", entry.text, entry.kind, entry.note),
+        );
         score.is_some_and(|score| fuzzy::is_strong(text, score))
-    });
+    };
+    let (all, mut weak): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(is_strong);
     let mut found = best(all);
-    let of_trace: Vec<Entry> = in_trace.iter().map(|one| of_trace(state, one)).collect();
-    let (files, thresholds) = match text.trim() {
-        "" => (Vec::new(), Vec::new()),
-        _ => (best(files), best(thresholds(state))),
+    let mut of_trace: Vec<Entry> = in_trace.iter().map(|one| of_trace(state, one)).collect();
+    if !found.is_empty() && is_typed {
+        of_trace.retain(is_strong);
+        weak.clear();
+    }
+    let (files, thresholds) = match is_typed {
+        true => (best(files), best(thresholds(state))),
+        false => (Vec::new(), Vec::new()),
     };
     // A text with a file extension is a search for a file.
     let is_file = text.split([' ', '.']).any(|word| ENDINGS.contains(&word));
@@ -157,6 +136,39 @@ pub(super) fn entries(
         false => [of_trace, best(weak), thresholds, files].concat(),
     });
     found
+}
+
+/// Views, actions, GPUs and steps.
+fn of_page(state: AppState, is_typed: bool) -> Vec<Entry> {
+    let Stage::Open(opened) = state.stage.get() else {
+        return actions(state);
+    };
+    let views = VIEWS.iter();
+    let views = views.map(|view| Entry::new("View", view.title, Act::Go(state.link_to(view.slug))));
+    let mut all: Vec<Entry> = views.collect();
+    all.extend(actions(state));
+    // With nothing typed, they would be most of the list.
+    if is_typed {
+        let gpus = opened.gpus.iter();
+        all.extend(gpus.map(|name| Entry::new("GPU", name, Act::Gpu(name.clone()))));
+        all.extend(opened.steps.iter().map(|step| Entry {
+            note: step.window_length.clone(),
+            ..Entry::new(
+                "Step",
+                &format!("Analyze {}", step.name),
+                Act::Analyze(Some(step.window)),
+            )
+        }));
+        all.extend(opened.gpus_alone.iter().map(|gpu| Entry {
+            note: gpu.length.clone(),
+            ..Entry::new(
+                "GPU",
+                &format!("Analyze {} alone", gpu.name),
+                Act::AnalyzeGpu(gpu.device.clone()),
+            )
+        }));
+    }
+    all
 }
 
 /// A result from the trace, and the link to it.

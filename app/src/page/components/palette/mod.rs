@@ -122,8 +122,7 @@ pub fn palette() -> impl IntoView {
         }
     });
     let option = move |(position, entry): (usize, Entry)| {
-        let dot =
-            (!entry.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> });
+        let dot = (!entry.token.is_empty()).then(|| dot(""));
         view! {
             <li
                 id=option_id(position)

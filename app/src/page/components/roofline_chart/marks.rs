@@ -114,7 +114,7 @@ pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
     });
     view! {
         <div class="tip" aria-hidden="true" style:left=left style:right=right style:top=format!("{:.0}px", (place.y - 30.0).max(0.0))>
-            <h3 class=format!("c-{}", mark.family.token())><i class="dot"></i><span class="mono">{mark.name}</span></h3>
+            <h3 class=format!("c-{}", mark.family.token())>{dot("")}<span class="mono">{mark.name}</span></h3>
             {(!mark.shapes.is_empty()).then(|| view! { <p class="mono soft">{mark.shapes}</p> })}
             {pairs("pairs", mark.figures)}
             {note}

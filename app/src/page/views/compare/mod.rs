@@ -135,7 +135,14 @@ fn both() -> impl IntoView {
                 </details>
             }
         });
-        let sides = facts.sides.into_iter().map(side_bar).collect_view();
+        let reference = state.reference.with(|stage| match stage {
+            Stage::Open(opened) => opened.rank,
+            _ => None,
+        });
+        let ranks = [reference, state.of_opened(|opened| opened.rank)];
+        let sides = each(facts.sides.into_iter().zip(ranks), |(side, rank)| {
+            side_bar(side, rank)
+        });
         let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
         let (has_gpu, no_gpu) = state
             .overview
@@ -149,7 +156,7 @@ fn both() -> impl IntoView {
         view! {
             <article class="overview compare" data-testid="compare">
                 <section class="lead">
-                    <h1 data-testid="compare-headline">{with_units(&facts.headline)}</h1>
+                    <h1 data-testid="compare-headline">{title_line(&facts.headline)}</h1>
                     {limits(facts.limits)}
                     <div class="sentences">{sentences} {losses}</div>
                     <div class="sides">{sides}</div>
@@ -187,7 +194,7 @@ fn waste(waste: Vec<SharedWaste>) -> impl IntoView {
 }
 
 /// One trace as a bar; both bars have the same scale.
-fn side_bar(side: ComparedSide) -> impl IntoView {
+fn side_bar(side: ComparedSide, rank: Option<u64>) -> impl IntoView {
     let device =
         (!side.device.is_empty()).then(|| view! { <span class="soft">{side.device}</span> });
     let bar = (!side.split.is_empty()).then(|| {
@@ -202,7 +209,7 @@ fn side_bar(side: ComparedSide) -> impl IntoView {
         <section class="side-bar" data-role=role>
             <p>
                 <span class="role">{side.role}</span>
-                <b title=side.name.clone()>{side.name.clone()}</b>
+                {trace_label(rank, side.name)}
                 {device}
                 <b class="total">{side.total}</b>
             </p>
@@ -285,7 +292,7 @@ fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
                 aria-pressed=move || is_on().to_string()
                 on:click=turn
             >
-                <i class="dot" aria-hidden="true"></i>
+                {dot("")}
                 {verdict.label} " " <b>{verdict.count}</b> " " <span class="soft">{verdict.difference}</span>
             </button>
         }

@@ -199,8 +199,7 @@ fn line(row: &DiffRow) -> Line {
 /// The name on the side or sides that have the call, and a note on which side lacks it.
 fn call(row: &DiffRow) -> AnyView {
     let fold = fold_mark(row.branch.open);
-    let dot = (!row.token.is_empty())
-        .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
+    let dot = (!row.token.is_empty()).then(|| dot(&row.token));
     let is_of_both = row.only.is_empty();
     let other = (is_of_both && !row.mark.is_empty())
         .then(|| view! { <b class="diff-other">{row.mark.clone()}</b> });

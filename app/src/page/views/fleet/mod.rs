@@ -49,28 +49,21 @@ pub fn header_facts(fleet: &FleetStage) -> Option<(String, String)> {
 
 fn open(opened: &Arc<FleetOpened>) -> AnyView {
     let n_changes = opened.changes.len();
-    let shows_all = RwSignal::new(n_changes <= FIRST_CHANGES);
+    let (n_shown, more) = first_of(n_changes, FIRST_CHANGES, "change");
     let all = opened.clone();
     let changes = move || {
-        let n_shown = if shows_all.get() {
-            n_changes
-        } else {
-            FIRST_CHANGES
-        };
-        let shown = all.changes.iter().take(n_shown).cloned();
+        let shown = all.changes.iter().take(n_shown()).cloned();
         each(shown.zip(1..), change)
     };
-    let more = move || {
-        (!shows_all.get()).then(|| show_all(n_changes, "change", move || shows_all.set(true)))
-    };
-    let changes = view! {
+    let has_builds = opened.trends.iter().any(|trend| trend.points.len() > 1);
+    let changes = (has_builds || n_changes > 0).then(|| view! {
         <section class="what-to-do" data-testid="fleet-changes">
             <header><h2>"What changed between builds"</h2></header>
             {(n_changes == 0).then(|| view! { <p class="card empty">"No build differs from those before it by more than noise, or there are too few runs to tell."</p> })}
             <div class="findings">{changes}</div>
             {more}
         </section>
-    };
+    });
     let table = |keys: &'static [&'static str]| {
         let all = opened.tables.iter();
         let shown = all.filter(move |(key, _)| keys.contains(&key.as_str()));
@@ -78,11 +71,11 @@ fn open(opened: &Arc<FleetOpened>) -> AnyView {
     };
     view! {
         <article class="overview job fleet" data-testid="fleet">
-            <section class="lead"><h1 data-testid="headline">{prose(opened.sentence.clone())}</h1></section>
+            <section class="lead"><h1 data-testid="headline">{title_line(&opened.sentence)}</h1></section>
             {pairs("facts", opened.facts.clone())}
             {changes}
             {table(&["lost", "findings"])}
-            {trends(opened.trends.clone())}
+            {trends(opened.trends.clone(), has_builds)}
             {table(&["ops", "kernels", "slowest", "outliers"])}
             {runs(opened.n_runs)}
             {table(&["weeks", "rejected"])}
@@ -138,17 +131,11 @@ fn change((change, number): (FleetChange, usize)) -> AnyView {
 
 /// A truncated table, with a button to show all rows.
 fn cut_table(key: String, table: FactTable) -> AnyView {
-    let n_rows = table.rows.len();
-    let table = StoredValue::new(table);
-    let shows_all = RwSignal::new(n_rows <= FIRST_ROWS);
+    let (n_shown, more) = first_of(table.rows.len(), FIRST_ROWS, "row");
     let shown = move || {
-        let mut table = table.get_value();
-        if !shows_all.get() {
-            table.rows.truncate(FIRST_ROWS);
-        }
+        let mut table = table.clone();
+        table.rows.truncate(n_shown());
         facts_table(table).into_any()
     };
-    let more =
-        move || (!shows_all.get()).then(|| show_all(n_rows, "row", move || shows_all.set(true)));
     view! { <div data-testid=format!("fleet-{key}")>{shown} {more}</div> }.into_any()
 }

@@ -75,8 +75,8 @@ pub(super) fn spark(points: &[FleetPoint], at: Option<usize>, is_large: bool) ->
     )
 }
 
-/// A row for each pair of model and GPU, with its line chart.
-pub(super) fn trends(trends: Vec<FleetTrend>) -> Option<AnyView> {
+/// A row for each pair of model and GPU, with its line chart if there are several builds.
+pub(super) fn trends(trends: Vec<FleetTrend>, has_builds: bool) -> Option<AnyView> {
     if trends.is_empty() {
         return None;
     }
@@ -93,29 +93,31 @@ pub(super) fn trends(trends: Vec<FleetTrend>) -> Option<AnyView> {
             <tr>
                 <th scope="row">{if trend.model.is_empty() { "Unknown".to_owned() } else { trend.model }}</th>
                 <td>{trend.gpu}</td>
-                <td>{spark(&trend.points, None, false)}</td>
+                {has_builds.then(|| view! { <td>{spark(&trend.points, None, false)}</td> })}
                 <td class="n">{format::time_ns(last.ns)}</td>
-                <td>{last.build}</td>
-                <td class="n">{change}</td>
+                {has_builds.then(|| view! { <td>{last.build}</td> <td class="n">{change}</td> })}
                 <td class="n">{trend.idle}</td>
             </tr>
         }
     });
+    let (title, total, idle) = match has_builds {
+        true => ("Medians over builds", "Total, last", "Idle, last"),
+        false => ("Medians by model", "Total", "Idle"),
+    };
     Some(
         view! {
             <section class="card flush" data-testid="fleet-trends">
-                <h3>"Medians over builds"</h3>
-                <div class="wide" tabindex="0" role="region" aria-label="Medians over builds">
+                <h3>{title}</h3>
+                <div class="wide" tabindex="0" role="region" aria-label=title>
                     <table class="list">
                         <thead>
                             <tr>
                                 <th scope="col">"Model"</th>
                                 <th scope="col">"GPU"</th>
-                                <th scope="col">"Total, over builds"</th>
-                                <th scope="col" class="n">"Total, last"</th>
-                                <th scope="col">"Last build"</th>
-                                <th scope="col" class="n">"Since the first"</th>
-                                <th scope="col" class="n">"Idle, last"</th>
+                                {has_builds.then(|| view! { <th scope="col">"Total, over builds"</th> })}
+                                <th scope="col" class="n">{total}</th>
+                                {has_builds.then(|| view! { <th scope="col">"Last build"</th> <th scope="col" class="n">"Since the first"</th> })}
+                                <th scope="col" class="n">{idle}</th>
                             </tr>
                         </thead>
                         <tbody>{rows}</tbody>

@@ -193,20 +193,12 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         }
     };
     let on_key = move |event: KeyboardEvent| {
-        if browser::has_modifier(&event) {
-            return;
+        let there = moved_by_key(&event.key(), cursor.get_untracked(), n_marks);
+        if let Some(there) = there.filter(|_| !browser::has_modifier(&event)) {
+            cursor.set(there);
+            pointed.set(None);
+            event.prevent_default();
         }
-        let (here, last) = (cursor.get_untracked(), n_marks.saturating_sub(1));
-        cursor.set(match event.key().as_str() {
-            "ArrowRight" | "ArrowDown" => Some(here.map_or(0, |at| (at + 1).min(last))),
-            "ArrowLeft" | "ArrowUp" => Some(here.unwrap_or(0).saturating_sub(1)),
-            "Home" => Some(0),
-            "End" => Some(last),
-            "Escape" => None,
-            _ => return,
-        });
-        pointed.set(None);
-        event.prevent_default();
     };
     let figure = move || drawing.with(|drawing| chart.with_value(|chart| picture(drawing, chart)));
     let about = move |at: usize| chart.with_value(|chart| chart.marks.get(at).map(mark_details));
@@ -249,12 +241,22 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
             {tip}
             <p class="unseen" role="status">{spoken}</p>
         </div>
-        <details class="more" data-testid="bandwidth-figures">
-            <summary>"Figures of the chart"</summary>
-            {facts_table(table)}
-        </details>
+        {chart_figures("bandwidth-figures", "Figures of the chart", move || facts_table(table.clone()))}
     }
     .into_any()
+}
+
+/// Where a key moves the cursor; `None` for a key with another meaning.
+fn moved_by_key(key: &str, here: Option<usize>, n_marks: usize) -> Option<Option<usize>> {
+    let last = n_marks.saturating_sub(1);
+    Some(match key {
+        "ArrowRight" | "ArrowDown" => Some(here.map_or(0, |at| (at + 1).min(last))),
+        "ArrowLeft" | "ArrowUp" => Some(here.unwrap_or(0).saturating_sub(1)),
+        "Home" => Some(0),
+        "End" => Some(last),
+        "Escape" => None,
+        _ => return None,
+    })
 }
 
 fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {

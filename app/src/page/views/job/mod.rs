@@ -198,7 +198,7 @@ fn open(job: Arc<OpenJob>) -> AnyView {
     view! {
         <article class="overview job" data-testid="job">
             <section class="lead">
-                <h1 data-testid="headline">{prose(headline)} {read_of(&job)}</h1>
+                <h1 data-testid="headline">{title_line(&headline)} {read_of(&job)}</h1>
                 {windows(&job)}
             </section>
             {pairs("facts", overview.about.clone())}

@@ -95,17 +95,14 @@ pub(super) fn shown_table(
         .enumerate()
         .map(|(at, cells)| (cells, ranks.get(at).copied().flatten()))
         .collect();
-    let shows_all = RwSignal::new(n_rows <= FIRST_ROWS);
+    let (n_shown, more) = first_of(n_rows, FIRST_ROWS, "row");
     let (job, whole) = (job.clone(), job.clone());
     let lines = move || {
-        let n_shown = if shows_all.get() { n_rows } else { FIRST_ROWS };
-        let shown = rows.iter().take(n_shown).cloned();
+        let shown = rows.iter().take(n_shown()).cloned();
         each(shown, |(cells, rank)| {
             line(&job, &columns, cells, rank, has_ranks, picked)
         })
     };
-    let more =
-        move || (!shows_all.get()).then(|| show_all(n_rows, "row", move || shows_all.set(true)));
     view! {
         <section class="card flush" data-testid=format!("job-{key}")>
             <h3>{title.clone()} {read_of(&whole)}</h3>

@@ -51,7 +51,7 @@ fn span(model: Model, card: SpanCard) -> impl IntoView {
     view! {
         <div class="long">
             <h3>
-                <i class=format!("dot c-{}", card.token) aria-hidden="true"></i>
+                {dot(&card.token)}
                 {card.kind}
                 {trace_name(card.trace)}
                 <span class="soft">{format!("event {uid} of the trace")}</span>
@@ -121,7 +121,7 @@ fn range(model: Model, totals: RangeCard) -> impl IntoView {
         let name = format::middle_ellipsis(&line.name, 60);
         view! {
             <li>
-                <i class=format!("dot c-{}", line.token) aria-hidden="true"></i>
+                {dot(&line.token)}
                 <ViewLink view="timeline" focus class="mono">{name}</ViewLink>
                 <span class="soft">{format!("{} × ", line.count)}</span>
                 <b>{line.time}</b>

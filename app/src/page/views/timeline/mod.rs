@@ -118,21 +118,7 @@ fn lanes(model: Model) -> impl IntoView {
         ruler_width.set(format!("{width}px"));
         model.resized(width, height);
     });
-    Effect::new(move || {
-        model.on_change(move || {
-            if let (Some(canvas), Some(ruler)) = (
-                canvas.try_get_untracked().flatten(),
-                ruler.try_get_untracked().flatten(),
-            ) {
-                model.paint(&canvas, &ruler);
-            }
-        });
-    });
-    Effect::new(move || {
-        if let (Some(top), Some(element)) = (model.wanted_top.get(), scroll.get_untracked()) {
-            element.set_scroll_top(top as i32);
-        }
-    });
+    keep_painted(model, scroll, canvas, ruler);
     let pointer = Pointer {
         model,
         lanes: scroll,
@@ -189,6 +175,30 @@ fn lanes(model: Model) -> impl IntoView {
             {probes(Signal::derive(move || model.outline.with(|outline| outline.tokens.clone())))}
         </div>
     }
+}
+
+/// Repaints after a change; the model also scrolls.
+fn keep_painted(
+    model: Model,
+    scroll: NodeRef<Div>,
+    canvas: NodeRef<Canvas>,
+    ruler: NodeRef<Canvas>,
+) {
+    Effect::new(move || {
+        model.on_change(move || {
+            if let (Some(canvas), Some(ruler)) = (
+                canvas.try_get_untracked().flatten(),
+                ruler.try_get_untracked().flatten(),
+            ) {
+                model.paint(&canvas, &ruler);
+            }
+        });
+    });
+    Effect::new(move || {
+        if let (Some(top), Some(element)) = (model.wanted_top.get(), scroll.get_untracked()) {
+            element.set_scroll_top(top as i32);
+        }
+    });
 }
 
 /// Passes what the pointer does to the model, with its position in the lanes. `Copy`, so pass it around.

@@ -19,7 +19,7 @@ use crate::page::prelude::*;
 use crate::protocol::{TreeMode, TreeStep};
 use flame::flame;
 use state::{Drawing, TreeState};
-use table::{instances_title, spread, table};
+use table::{has_gpu, instances_title, spread, table};
 
 /// The calls.
 pub fn tree() -> impl IntoView {
@@ -87,7 +87,7 @@ fn tools(tree: TreeState) -> AnyView {
                 "Hottest path"
             </button>
             <Show when=move || tree.drawing.get() == Drawing::Table>
-            {hiding(tree)}
+            {has_gpu().then(|| hiding(tree))}
             <select id="to-depth" aria-label="Expand to level" on:change=move |event| {
                 if let Ok(depth) = event_target_value(&event).parse() {
                     tree.list.step(TreeStep::ToDepth(depth));

@@ -49,8 +49,8 @@ impl Drawing {
     /// All of them, with their names in the URL and on the page.
     pub(super) const ALL: [(Drawing, &'static str, &'static str); 3] = [
         (Drawing::Table, "", "Table"),
-        (Drawing::FlameByGpu, "flame", "Flame graph by GPU time"),
-        (Drawing::FlameByCpu, "flame-cpu", "Flame graph by CPU time"),
+        (Drawing::FlameByGpu, "flame", "GPU flame graph"),
+        (Drawing::FlameByCpu, "flame-cpu", "CPU flame graph"),
     ];
 
     pub(super) fn slug(self) -> &'static str {

@@ -30,6 +30,12 @@ impl PartialEq for Column {
     }
 }
 
+/// Whether GPU activity was recorded.
+pub(super) fn has_gpu() -> bool {
+    let state = expect_context::<AppState>();
+    untrack(|| state.of_opened(|opened| opened.has_gpu_events))
+}
+
 /// Mean, minimum and maximum over the modules of one class.
 pub(super) fn spread(of: &TreeInstances) -> String {
     format!("{} ({})", of.mean, of.range)
@@ -52,9 +58,19 @@ const COLUMNS: [Column; 8] = [
     Column { title: "Calls", sort: tree_sort::CALLS, width: "w-small", least_px: 780.0, doc: "Number of merged calls", cell: |row| number(&row.calls) },
 ];
 
+/// Columns about the GPU, which make room for others if no GPU activity was recorded.
+const OF_GPU: [&str; 3] = [tree_sort::GPU, tree_sort::GPU_SELF, tree_sort::KERNELS];
+const OF_GPU_PX: f64 = 330.0;
+
 /// The columns that fit a table of this width. Calls as recorded have no count.
-fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
+fn fitting(width_px: f64, mode: TreeMode, has_gpu: bool) -> Vec<&'static Column> {
+    let width_px = if has_gpu {
+        width_px
+    } else {
+        width_px + OF_GPU_PX
+    };
     let columns = COLUMNS.iter();
+    let columns = columns.filter(|column| has_gpu || !OF_GPU.contains(&column.sort));
     let fitting = columns.filter(|column| {
         let is_merged = !matches!(mode, TreeMode::Recorded | TreeMode::BottomUp);
         let says_nothing = match column.width {
@@ -70,7 +86,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
     let rows = tree.list.rows;
     let columns = Memo::new(move |_| {
         let mode = tree.settings.with(|settings| settings.mode);
-        fitting(rows.window.width_px.get(), mode)
+        fitting(rows.window.width_px.get(), mode, has_gpu())
     });
     let widths = move || {
         let columns = columns.get();
@@ -173,8 +189,7 @@ fn heading(
 }
 
 fn line(tree: TreeState, row: &TreeRow, columns: &[&'static Column]) -> Line {
-    let dot = (!row.token.is_empty())
-        .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
+    let dot = (!row.token.is_empty()).then(|| dot(&row.token));
     let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
     let instances = row
         .instances

@@ -69,10 +69,10 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
         let chosen: Option<u32> = event_target_value(&event).parse().ok();
         state.look_at(|focus| (focus.step, focus.span) = (chosen, None));
     };
-    let legend = each(Kind::ALL, |kind| {
-        let class = format!("dot c-{}", kind.token());
-        view! { <li><i class=class aria-hidden="true"></i>{kind.label()}</li> }
-    });
+    let legend = each(
+        Kind::ALL,
+        |kind| view! { <li>{dot(kind.token())}{kind.label()}</li> },
+    );
     Some(
         view! {
             <section class="card" data-testid="job-strip">

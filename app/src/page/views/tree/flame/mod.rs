@@ -24,28 +24,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
     let model = Model::new(tree, engine, by_cpu);
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
-    browser::follow_size(scroll, move |width, height| {
-        model.canvas.resize(width, height)
-    });
-    Effect::new(move || {
-        model.scene.track();
-        model.drawing.track();
-        model.hovered.track();
-        model.focused.track();
-        model.canvas.repaint(move || {
-            if let Some(canvas) = canvas.try_get_untracked().flatten() {
-                model.paint(&canvas);
-            }
-        });
-    });
-    Effect::new(move || {
-        let top = model.canvas.top.get();
-        if let Some(element) = scroll.get_untracked()
-            && (f64::from(element.scroll_top()) - top).abs() > 1.0
-        {
-            element.set_scroll_top(top as i32);
-        }
-    });
+    keep_painted(model, scroll, canvas);
     let under = move |event: &PointerEvent| {
         let (x, y) = browser::pointer_at(scroll, event)?;
         let row = ((y + model.canvas.top.get_untracked()) / ROW_PX) as usize;
@@ -103,6 +82,32 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
         {probes(Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone())))}
     }
     .into_any()
+}
+
+/// Repaints after a change; the model also scrolls.
+fn keep_painted(model: Model, scroll: NodeRef<Div>, canvas: NodeRef<Canvas>) {
+    browser::follow_size(scroll, move |width, height| {
+        model.canvas.resize(width, height)
+    });
+    Effect::new(move || {
+        model.scene.track();
+        model.drawing.track();
+        model.hovered.track();
+        model.focused.track();
+        model.canvas.repaint(move || {
+            if let Some(canvas) = canvas.try_get_untracked().flatten() {
+                model.paint(&canvas);
+            }
+        });
+    });
+    Effect::new(move || {
+        let top = model.canvas.top.get();
+        if let Some(element) = scroll.get_untracked()
+            && (f64::from(element.scroll_top()) - top).abs() > 1.0
+        {
+            element.set_scroll_top(top as i32);
+        }
+    });
 }
 
 /// Why nothing is drawn.
