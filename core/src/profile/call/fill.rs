@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::recorded::{Recorded, Tensor};
+use super::arguments::{RecordedArguments, Tensor};
 use crate::names::attention::is_backward;
 use crate::names::signatures::{Param, Schema};
 use crate::names::words::holds;
@@ -14,7 +14,7 @@ pub(crate) fn init(
     schema: &Schema,
     at: usize,
     tensor: &Tensor,
-    recorded: &Recorded,
+    recorded: &RecordedArguments,
 ) -> Value {
     /// Arguments used as a divisor or under a root.
     #[rustfmt::skip]

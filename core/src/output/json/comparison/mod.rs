@@ -12,7 +12,7 @@ use super::{list, ms, record, round};
 use crate::base::value::rounded;
 use crate::compare::collectives::CollectiveDelta;
 use crate::compare::comparison::Comparison;
-use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
+use crate::compare::findings::{Gap, GapSubject, Saving as Saved};
 use crate::compare::gap::Waste as Lost;
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
 use crate::compare::matched_rows::{Named as Row, Tally as Counted};
@@ -253,7 +253,7 @@ record! {
     Finding(comparison: &Comparison, gap: &Gap) {
         number: "Its number, from 1." = gap.number,
         pattern: "Its key." = gap.pattern,
-        subject: "What it is about." = Subject::of(comparison, &gap.subject),
+        subject: "What it is about." = GapSubject::of(comparison, &gap.subject),
         priority: "How much it matters." = gap.priority.label(),
         title: "A few words." = gap.title,
         gap: "One sentence with the figures." = gap.gap,
@@ -266,13 +266,13 @@ record! {
     }
 
     /// What a finding is about.
-    Subject(comparison: &Comparison, subject: &Subjects) {
+    GapSubject(comparison: &Comparison, subject: &About) {
         kind: "operations, only_target, unattributed, exposed_communication, exposed_copies or idle." = match subject {
-            Subjects::Operations(_) => "operations",
-            Subjects::Unmatched(_) => "only_target",
-            Subjects::ExposedCommunication => "exposed_communication",
-            Subjects::ExposedCopies => "exposed_copies",
-            Subjects::Idle => "idle",
+            About::Operations(_) => "operations",
+            About::Unmatched(_) => "only_target",
+            About::ExposedCommunication => "exposed_communication",
+            About::ExposedCopies => "exposed_copies",
+            About::Idle => "idle",
         },
         operations: "The operations." = labels(comparison, subject),
     }
@@ -306,13 +306,13 @@ fn sides<K, T>(row: &Row<K, T>, record: fn(&T) -> Json) -> Pair<Option<Json>> {
     row.sides.as_ref().map(|side| side.as_ref().map(record))
 }
 
-fn labels(comparison: &Comparison, subject: &Subjects) -> Vec<String> {
+fn labels(comparison: &Comparison, subject: &About) -> Vec<String> {
     let operations = &comparison.operations;
     let matched = |at: &usize| operations.matched.get(*at).map(MatchedOp::label);
     let unmatched = |at: &usize| operations.unmatched.target.get(*at).map(UnmatchedOp::label);
     match subject {
-        Subjects::Operations(rows) => rows.iter().filter_map(matched).collect(),
-        Subjects::Unmatched(rows) => rows.iter().filter_map(unmatched).collect(),
+        About::Operations(rows) => rows.iter().filter_map(matched).collect(),
+        About::Unmatched(rows) => rows.iter().filter_map(unmatched).collect(),
         _ => Vec::new(),
     }
 }
