@@ -11,7 +11,7 @@ use crate::compare::words::bound;
 use crate::names::signatures::is_tensor_type;
 use crate::output::archive;
 use crate::profile::Profile;
-use crate::profile::call::arguments::Recorded;
+use crate::profile::call::arguments::RecordedArguments;
 use crate::profile::call::entry::{Call, call};
 use crate::profile::call::reason::Reason;
 use crate::profile::operations::Operation;
