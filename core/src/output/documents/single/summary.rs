@@ -194,21 +194,3 @@ fn caveats(source: &Input) -> Vec<String> {
     let rows = outcomes.flat_map(|outcome| &outcome.rows);
     rows.filter_map(sentence).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_title_within_a_sentence() {
-        for (title, expected) in [
-            ("Tiny batched GEMMs", "tiny batched GEMMs"),
-            ("FP32 GEMMs of BF16", "FP32 GEMMs of BF16"),
-            ("`Kernel_A`: unknown", "`Kernel_A`: unknown"),
-            ("Adam in list kernels", "Adam in list kernels"),
-            ("", ""),
-        ] {
-            assert_eq!(inner(title), expected);
-        }
-    }
-}
