@@ -3,11 +3,10 @@
 
 use super::comparison::Comparison;
 use super::findings::NO_PARTNER_TITLE;
-use super::gap::{Gap, Subject};
+use super::gap::{Gap, GapSubject};
 use super::ops::{OpSide, UnmatchedOp};
 use super::pair::{Pair, Which};
 use super::side::Side;
-use super::words;
 use crate::assess::waterfall::{Cause, StepLine, Waterfall, step_lines};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
@@ -19,13 +18,13 @@ const LEAST_PERCENT: f64 = 5.0;
 /// Adds to each finding about operations the causes for the longest of them.
 pub(crate) fn add(sides: Pair<Side>, comparison: &mut Comparison) {
     for gap in &mut comparison.gaps.ranked {
-        if let Subject::Unmatched(rows) = &gap.subject {
+        if let GapSubject::Unmatched(rows) = &gap.subject {
             let own = &comparison.operations.unmatched.target;
             let own: Vec<&UnmatchedOp> = rows.iter().filter_map(|at| own.get(*at)).collect();
             name_own_work(&sides.target, &own, gap);
             continue;
         }
-        let Subject::Operations(rows) = &gap.subject else {
+        let GapSubject::Operations(rows) = &gap.subject else {
             continue;
         };
         let matched = &comparison.operations.matched;
@@ -88,7 +87,7 @@ fn of_side(side: &Side, op: &OpSide) -> Option<String> {
         |StepLine {
              label, ns, text, ..
          }| {
-            let (label, time) = (words::lower_first(label), format::time_ns(*ns));
+            let (label, time) = (format::in_sentence(label), format::time_ns(*ns));
             match text.is_empty() {
                 true => format!("{label} {time}"),
                 false => format!("{label} {time} ({text})"),

@@ -17,7 +17,7 @@ mod together;
 
 use super::Job;
 use super::analysis::Analysis;
-use super::cards::JobCard;
+use super::cards::{JobCard, NO_WAITING};
 use super::cause::{Cause, Why};
 use super::files::Excluded;
 use super::replay::Gain;
@@ -30,10 +30,10 @@ use Find::{Each, One};
 use combined::Combined;
 use hosts::SlowHost;
 
-/// A finding saves at least this share of the step,
+/// A finding saves at least this share of the step, in percent.
 const LEAST_PERCENT: f64 = 1.0;
 
-/// and at least this much time.
+/// A finding saves at least this much time.
 const LEAST_NS: i64 = 100_000;
 
 /// The key of the finding about a pipeline with few micro-batches.
@@ -50,11 +50,11 @@ pub(super) struct Context<'a> {
     pub(super) job: &'a Job,
     pub(super) analysis: &'a Analysis,
     pub(super) excluded: &'a [Excluded],
-    /// Ranks that hide each other, because their kernels are slower,
+    /// Ranks that hide each other: all of them have slower kernels.
     slow_together: Option<Combined<'a>>,
-    /// because they launch late,
+    /// Ranks that hide each other: all of them launch late.
     late_together: Option<Combined<'a>>,
-    /// and because they have more work.
+    /// Ranks that hide each other: all of them have more work.
     more_together: Option<Combined<'a>>,
     /// Ranks that share a sequence and have more work the later their part of it is.
     of_sequence: Vec<usize>,
@@ -105,7 +105,7 @@ const RULES: &[Rule] = &[
     Rule { key: "other_jobs", find: One(given::other_jobs) },
     Rule { key: "missing_ranks", find: One(given::missing) },
     Rule { key: "clocks_apart", find: One(all_ranks::clocks_apart) },
-    Rule { key: "no_waiting", find: One(all_ranks::no_waiting) },
+    Rule { key: NO_WAITING, find: One(all_ranks::no_waiting) },
 ];
 
 /// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order
@@ -138,9 +138,8 @@ pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec
     });
     let mut found: Vec<(usize, JobCard)> = found.collect();
     found.arrange_by_cached_key(|(at, card)| {
-        let is_bound = card.key == "no_waiting";
         (
-            is_bound,
+            card.is_bound(),
             card.key != UNFINISHED,
             std::cmp::Reverse(card.saving_ns),
             *at,

@@ -12,9 +12,9 @@ use crate::compare::pair::{Pair, Which};
 use crate::compare::steps::StepPair;
 use crate::compare::words;
 use crate::names::Family;
-use crate::output::document::{DocTable, Line, code, dash, line, text};
 use crate::output::documents::parts::more;
 use crate::output::documents::{Part, part};
+use crate::output::markup::{DocTable, Line, code, dash, line, text};
 
 /// Number of parts of the difference that are shown individually.
 pub(super) const N_STEPS: usize = 12;
@@ -148,7 +148,7 @@ pub(super) fn waste(comparison: &Comparison) -> Option<Part> {
             );
             let said = |one: &Waste| {
                 let Waste { title, sentence, advice, .. } = one;
-                line(&format!("{title}: {} {advice}", words::lower_first(sentence)))
+                line(&format!("{title}: {} {advice}", format::in_sentence(sentence)))
             };
             document.bullets(waste.iter().map(said));
         })

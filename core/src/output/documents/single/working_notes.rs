@@ -9,9 +9,9 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::findings::{Finding, Impact, Status, Tier};
 use crate::hardware::roofline::peak_tflops;
-use crate::output::document::{Block, DocTable, Document, Line, Span, code, dash, line, text};
 use crate::output::documents::parts::{figures, more};
 use crate::output::documents::{Part, part};
+use crate::output::markup::{Block, DocTable, Document, Line, Span, code, dash, line, text};
 use crate::report::overview::Measure;
 use crate::report::places::{self, Place, PlaceNode};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
@@ -74,7 +74,7 @@ fn sheets(document: &mut Document, source: &Input) {
     let (profile, report) = (source.profile, source.report);
     let events = format::counted(profile.trace.n_events_read, "event");
     let sheets = format::counted(report.sheets(profile).len() as u64, "sheet");
-    let bytes = format::bytes(profile.text_bytes);
+    let bytes = format::bytes(profile.recording.text_bytes);
     document.text(&format!("{events} of {bytes} read; {sheets}."));
     document.table(
         DocTable::of(report.sheets(profile))
@@ -118,6 +118,7 @@ fn impacts(document: &mut Document, source: &Input) {
     let estimate = |finding: &Finding| match (finding.impact, finding.memory_bytes) {
         (Some(impact), _) => impact.estimate.key().to_owned(),
         (None, Some(bytes)) => format!("{} of memory", format::bytes(bytes)),
+        (None, None) if finding.saves_nothing => "no savings".to_owned(),
         (None, None) => "not quantifiable".to_owned(),
     };
     document.table(
