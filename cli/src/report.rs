@@ -260,6 +260,7 @@ fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
         .map(|impact| Savings::new(report, impact));
     let no_time = || match ranked.finding.memory_bytes {
         Some(bytes) => format!("{} of GPU memory", format::bytes(bytes)),
+        None if ranked.finding.saves_nothing => "no savings".to_owned(),
         None => "savings unknown".to_owned(),
     };
     let saves = savings.map_or_else(no_time, |savings| {

@@ -90,7 +90,7 @@ const NOT_CAPTURED: Rule<Row> = Rule {
         "A graph launch replays kernels that were captured before, and records no shapes of them.",
     ],
     words: kernels_in_graphs,
-    saves: Saves::Nothing,
+    saves: Saves::Unknown,
     effect: Effect::FirstStep,
     has_reproducer: false,
     ..Rule::BASE
@@ -112,7 +112,7 @@ const IN_GRAPHS: Rule<Row> = Rule {
     ],
     words: kernels_in_graphs,
     // Recording a step without graphs saves nothing by itself.
-    saves: Saves::Nothing,
+    saves: Saves::Unknown,
     has_reproducer: false,
     ..Rule::BASE
 };

@@ -80,8 +80,10 @@ pub struct Finding {
     pub memory_bytes: Option<u64>,
     /// Patterns of findings that already count the time that it saves; if one of them exists, only that counts.
     pub counted_in: &'static [&'static str],
-    /// What it saves; `None` where a trace does not show it.
+    /// What it saves; `None` where a trace does not show it, and where it saves no time.
     pub impact: Option<Impact>,
+    /// It is known to save no time, as at roofline.
+    pub saves_nothing: bool,
     /// How much of the middle of the impact comes from each operation.
     pub savings: Vec<(usize, i64)>,
     /// The operations for which it saves a part of the time that other findings do not touch.

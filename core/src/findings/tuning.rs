@@ -208,7 +208,7 @@ const TUNED: Rule<Tuned> = Rule {
     title: "Kernels are tuned during the recording",
     issue: "Several kernels are run{what}{steps} to choose the fastest of them: {time}.",
     kernel: "nothing to gain in a kernel, except fewer candidates to choose from.",
-    saves: Saves::Nothing,
+    saves: Saves::Unknown,
     has_reproducer: false,
     ..Rule::BASE
 };

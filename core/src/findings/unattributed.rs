@@ -68,7 +68,7 @@ const UNATTRIBUTED: Rule<Row> = Rule {
             ("longest_time", format::time_ns(longest.time_ns)),
         ]
     },
-    saves: Saves::Nothing,
+    saves: Saves::Unknown,
     effect: Effect::FirstStep,
     has_reproducer: false,
     ..Rule::BASE

@@ -135,10 +135,12 @@ fn speed_up(saved_percent: f64) -> String {
 /// Shown when the saving of a finding is unknown.
 pub const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
 
-/// Shown for a finding that saves memory, not time: the amount of memory, in a sentence.
+/// Shown for a finding without a saving in time, in a sentence: the amount of memory that it saves, or that its saving
+/// is unknown.
 pub fn without_time(finding: &Finding) -> String {
     match finding.memory_bytes {
         Some(bytes) => format!("{} of GPU memory, no time.", format::bytes(bytes)),
+        None if finding.saves_nothing => "No savings.".to_owned(),
         None => NOT_QUANTIFIABLE.to_owned(),
     }
 }

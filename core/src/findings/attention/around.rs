@@ -17,7 +17,7 @@ impl Subject for CacheWrites<'static> {
         let writes = group.first();
         let operations = Group::<Observed<'static>>::new(group.input, writes.operations.clone());
         let unknown = Rule {
-            saves: Saves::Nothing,
+            saves: Saves::Unknown,
             ..Rule::BASE
         };
         Some(Evidence {
@@ -45,7 +45,7 @@ pub(super) const CACHE_WRITES: &[Rule<CacheWrites>] = &[Rule {
     model: "write the cache from the kernel that rotates the keys, where the serving engine has such a fused one.",
     kernel: "it moves each key and value once: compare its bandwidth with the best element-wise operation of this trace.",
     notes: &["A fused kernel reads each key and value one time less; the writes remain."],
-    saves: Saves::Nothing,
+    saves: Saves::Unknown,
     ..Rule::BASE
 }];
 

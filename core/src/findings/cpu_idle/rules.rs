@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         title: "Idle time at the end of the window",
         issue: "The activity that ends this gap starts after the window, so its cause is unknown: the GPU is idle for {time}.",
         model: "analyze a part of the time that ends with GPU activity, or the whole trace: there this gap has its cause.",
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..UNKNOWN
     },
     Rule {
@@ -286,7 +286,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         model: "run some steps before recording (the profiler's `schedule(wait=1, warmup=3, active=3, repeat=1)`) and before measuring, then record again; keep shapes the same from step to step. What happens only in the first steps does not recur in a long run.",
         kernel: "load or build kernels ahead of time ({cuda?`CUDA_MODULE_LOADING=EAGER`, |}a cache of compiled kernels).",
         notes: &["It is counted as idle time, and in no saving."],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..CAUSE
     },
     Rule {
@@ -344,7 +344,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         issue: "The first recorded activity of a stream starts long after its launch, as if queued behind kernels launched before the recording: nothing is recorded for {time}.",
         model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. If the gap remains, it is idle time.",
         notes: &[MAY_BE_BUSY],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..UNKNOWN
     },
     Rule {
@@ -355,7 +355,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         issue: "The trace has no kernels of some GPU graphs that were launched: nothing is recorded for {time}.",
         model: "record with a profiler that traces the kernels of graphs, or once without graphs: then idle time can be measured.",
         notes: &[MAY_BE_BUSY],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..UNKNOWN
     },
     Rule {

@@ -242,7 +242,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         notes: &[
             "A factorization treats the columns of a matrix one after the other, so the roofline is out of its reach; how far is not known.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..MISCELLANEOUS
     },
     Rule {

@@ -109,7 +109,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         notes: &[
             "Sorting reads and writes keys and indices once for each eight bits of a key: with that, it is near the memory bandwidth. What a model saves that sorts less is unknown.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         effect: Effect::FirstStep,
         ..SORTING
     },
@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         notes: &[
             "A selection reads all values once for each eight bits of them: with that, it is near the memory bandwidth. What a model saves that selects less is unknown.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         effect: Effect::FirstStep,
         ..SELECTION
     },

@@ -6,7 +6,6 @@ use crate::assess::Input;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::assessment::Band;
 use crate::findings::compute::{efficiency, impact, impact_of_steps, priority_by, replay, time_ns};
-
 use crate::findings::finding::{Finding, Impact, Priority};
 use crate::findings::outcome::Row;
 
@@ -28,6 +27,9 @@ pub(crate) enum Saves<S: Subject> {
     Evidence,
     /// Memory, which costs no time.
     Memory,
+    /// A trace does not show it.
+    Unknown,
+    /// No time: there is nothing to change.
     Nothing,
 }
 
@@ -43,7 +45,8 @@ impl<S: Subject> Saves<S> {
             Saves::Heuristic => "15–45 % of its time, a rule of thumb",
             Saves::Each(_) => "what each operation can save",
             Saves::Memory => "GPU memory, no time",
-            Saves::Nothing => "not quantifiable from a trace",
+            Saves::Unknown => "not quantifiable from a trace",
+            Saves::Nothing => "none",
         }
     }
 
@@ -53,7 +56,7 @@ impl<S: Subject> Saves<S> {
         let observed = |at: usize| group.observed[at];
         match self {
             Saves::Gap => impact(input, rows),
-            Saves::Evidence | Saves::Memory | Saves::Nothing => (None, Vec::new()),
+            Saves::Evidence | Saves::Memory | Saves::Unknown | Saves::Nothing => (None, Vec::new()),
             Saves::Usual(band) => impacts(rows, &|_, row| Impact::of_usual(row, *band)),
             Saves::Steps(causes) => impacts(rows, &|_, row| {
                 impact_of_steps(&Waterfall::of(input, row.operation)?, causes)

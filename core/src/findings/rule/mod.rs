@@ -163,6 +163,7 @@ impl<S: Subject> Rule<S> {
         }
         found.pattern = self.key;
         found.effect = self.effect;
+        found.saves_nothing = matches!(self.saves, Saves::Nothing);
         found.priority = (self.priority)(group, found.priority);
         let reasoning = S::reasoning(group);
         let found = with_details(found, reasoning, [(self.tables)(group), S::tables(group)]);

@@ -110,7 +110,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
             "Preparation is all that runs between the last GEMM and attention: {names}. Norms and RoPE in it are needed in any case.",
             "What another kernel would take is not in the trace, so there is no estimate.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..STEP
     },
     Rule {
@@ -182,7 +182,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         notes: &[
             "This concerns the time between output tokens. The work stays the same, so that nothing is saved in all.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         effect: Effect::Limit,
         ..STEP
     },
@@ -211,7 +211,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         notes: &[
             "How much of this is saved depends on the CPU; idle time is counted by its own findings.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..STEP
     },
     Rule {
@@ -225,7 +225,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         notes: &[
             "Idle time inside replays that ends before the launch call does is time of the CPU; it is counted by its own findings.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..STEP
     },
     Rule {
@@ -239,7 +239,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         notes: &[
             "What happens only in the first step does not recur in a long run, so there is no estimate.",
         ],
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         effect: Effect::FirstStep,
         ..STEP
     },

@@ -7,7 +7,7 @@ use super::super::samples::assert_contains;
 use super::*;
 use crate::names::gemm::is_split_sum;
 use crate::report::Report;
-use crate::report::cards::asides;
+use crate::report::cards::{asides, without_time};
 use crate::testing::{Timetable, options_on};
 
 const GEMM: &str = "Cijk_Alik_Bljk_BBS_BH_MT32x32x256";
@@ -418,6 +418,12 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
         &["reads 1.34 GB", "it takes 300 µs"],
     );
     assert_eq!(figures(&near, "nothing_to_gain"), Some((300, None)));
+    let found = outcome(&near).findings;
+    let at_roofline = found.iter().find(|one| one.pattern == "nothing_to_gain");
+    assert_eq!(
+        at_roofline.map(without_time).as_deref(),
+        Some("No savings.")
+    );
     let far = step(100, DECODE);
     // 253 µs are needed.
     assert_eq!(

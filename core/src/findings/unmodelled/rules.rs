@@ -51,7 +51,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         when: "it is in another type that the GPU has no matrix units for",
         applies: |_, observed| is_16_bit(observed) == Some(false),
         model: "choose {to} where it is compute-bound: on this GPU {from} saves memory alone.",
-        saves: Saves::Nothing,
+        saves: Saves::Unknown,
         ..NO_UNITS
     },
     Rule {
@@ -217,7 +217,7 @@ const NO_MODEL: Rule<Observed> = Rule {
     issue: "{name} {take} {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
     kernel: "measure it with a reproducer under a hardware profiler.",
     notes: &["Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown."],
-    saves: Saves::Nothing,
+    saves: Saves::Unknown,
     effect: Effect::FirstStep,
     is_pattern: false,
     ..Rule::BASE

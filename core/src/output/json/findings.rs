@@ -229,7 +229,7 @@ record! {
         bytes: "Their total size." = holder.bytes,
     }
 
-    /// What following a finding saves of the run; of a finding null if it cannot be estimated from a trace.
+    /// What following a finding saves of the run; of a finding null if it cannot be estimated from a trace, or is no time.
     Impact(saved: &Saved, total_ns: Option<i64>) {
         low_ms: "The low end of the range." = ms(saved.low_ns),
         mid_ms: "What findings are ranked by." = ms(saved.mid_ns),
@@ -254,7 +254,8 @@ record! {
         reasoning: "What the data shows and what it cannot show, sentence by sentence." = ranked.finding.reasoning,
         time_ms: "The measured time that it is about." = ms(ranked.finding.time_ns),
         efficiency_percent: "In percent of roofline." = round(ranked.finding.efficiency_percent, 2),
-        impact: "What following it saves; null: a trace cannot tell." = ranked.finding.impact.as_ref().map(|saved| Impact::of(saved, report.overview.total_ns)),
+        impact: "What following it saves; null: a trace cannot tell, or it saves no time." = ranked.finding.impact.as_ref().map(|saved| Impact::of(saved, report.overview.total_ns)),
+        saves_nothing: "Whether it is known to save no time, as at roofline." = ranked.finding.saves_nothing,
         memory_bytes: "The GPU memory that it is about; null: it is about time alone." = ranked.finding.memory_bytes,
         overlaps: "Numbers of findings about some of the same operations." = ranked.overlaps,
         replay: "Its reproducer." = ranked.finding.replay.as_ref().map(Replay::of),

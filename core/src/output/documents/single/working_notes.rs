@@ -118,6 +118,7 @@ fn impacts(document: &mut Document, source: &Input) {
     let estimate = |finding: &Finding| match (finding.impact, finding.memory_bytes) {
         (Some(impact), _) => impact.estimate.key().to_owned(),
         (None, Some(bytes)) => format!("{} of memory", format::bytes(bytes)),
+        (None, None) if finding.saves_nothing => "no savings".to_owned(),
         (None, None) => "not quantifiable".to_owned(),
     };
     document.table(
