@@ -74,7 +74,7 @@ impl Profile {
                 "The durations of too much GPU activity are unknown, so idle time cannot be computed.",
             );
         }
-        self.clocks_ns.map(|_| {
+        self.recording.clocks_ns.map(|_| {
             "The clocks of the CPU and the GPU do not agree, so the causes of GPU idle time are not reported."
         })
     }
@@ -104,7 +104,10 @@ impl Profile {
             CutJson,
             UnknownCategory,
         ];
-        !self.has_gpu_events() && kinds.iter().any(|kind| self.imported.count(*kind) > 0)
+        !self.has_gpu_events()
+            && kinds
+                .iter()
+                .any(|kind| self.recording.imported.count(*kind) > 0)
     }
 
     /// True if PyTorch operators were recorded, in the window, elsewhere, or during the capture of a graph that the
@@ -125,7 +128,7 @@ impl Profile {
     /// True when Python frames were recorded.
     pub fn has_python_frames(&self) -> bool {
         let events = &self.trace.events;
-        *self.has_python_frames.get_or_init(|| {
+        *self.scanned.has_python_frames.get_or_init(|| {
             let mut frames = events.in_category(Category::PythonFunction);
             frames.next().is_some()
         })

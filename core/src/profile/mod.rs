@@ -21,6 +21,7 @@ pub(crate) mod attention_sizes;
 pub mod autograd;
 pub(crate) mod bandwidth;
 pub mod binding;
+mod build;
 pub mod call;
 pub mod capture;
 pub(crate) mod collectives;
@@ -54,7 +55,6 @@ pub mod ops;
 pub(crate) mod optimizer;
 pub mod origin;
 pub mod recompute;
-mod recorded;
 pub(crate) mod recorded_flops;
 pub(crate) mod reduction;
 pub(crate) mod repair;
@@ -94,6 +94,7 @@ use crate::profile::model_info::ModelInfo;
 use crate::profile::operations::{Operation, Owner, operations, owners};
 use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
+use crate::profile::repair::AsRecorded;
 use crate::profile::rows::PerfRow;
 use crate::profile::serving::Serving;
 use crate::profile::shapes::{KnownModel, ShapeSources};
@@ -111,14 +112,8 @@ pub struct Profile {
     pub window: Option<WindowOf>,
     /// Problems found during import, and what the events lack.
     pub warnings: Warnings,
-    /// Problems found during import.
-    pub(crate) imported: Warnings,
-    /// Size of the decompressed text.
-    pub text_bytes: u64,
-    /// Offset between the GPU and CPU clocks, where they disagree.
-    pub clocks_ns: Option<i64>,
-    /// GPU activity whose recorded times are not used.
-    pub(crate) as_recorded: Arc<[repair::AsRecorded]>,
+    /// What was recorded besides the trace.
+    pub(crate) recording: Arc<Recording>,
     /// How much of the graph replays the captures explain; `None` where no capture was given.
     pub coverage: Option<Arc<Coverage>>,
     /// Sources for the shapes of replayed kernels besides the trace.
@@ -136,24 +131,36 @@ pub struct Profile {
     pub ops: OpTable,
     /// Operators by CPU time.
     pub cpu_ops: Vec<HostOp>,
-    /// The tree with Python frames, built on first use.
+    /// Computed on first use from the trace alone.
+    scanned: Scanned,
+    /// Computed on first use with the shapes from the sources.
+    derived: Derived,
+}
+
+/// What is computed on first use from the trace alone.
+#[derive(Debug, Default)]
+struct Scanned {
+    /// The tree with Python frames.
     full_tree: OnceLock<CallTree>,
-    /// Annotations that describe the batch of a step, collected on first use.
+    /// Annotations that describe the batch of a step.
     batches: OnceLock<Annotations>,
-    /// Computed on first use.
+    /// Requires a scan of every event.
+    has_python_frames: OnceLock<bool>,
+    /// The steps of a serving engine.
+    serving: OnceLock<Option<Arc<Serving>>>,
+}
+
+/// What is computed on first use with the shapes from the sources.
+#[derive(Debug, Default)]
+struct Derived {
     operations: OnceLock<Vec<Operation>>,
     /// The model that the replayed kernels belong to, found together with the operations.
     known_model: OnceLock<Result<Option<KnownModel>, String>>,
     /// How much an eager trace explains of the replays, in a sentence.
     eager_coverage: OnceLock<String>,
-    /// The owner of each piece of GPU activity, computed on first use.
+    /// The owner of each piece of GPU activity.
     owners: OnceLock<Vec<Option<Owner>>>,
-    /// Computed on first use, because it scans every event.
-    has_python_frames: OnceLock<bool>,
-    /// Computed on first use.
     model_info: OnceLock<ModelInfo>,
-    /// The steps of a serving engine, found on first use.
-    serving: OnceLock<Option<Arc<Serving>>>,
     /// Values that later stages compute once.
     memo: Memo,
 }
@@ -162,13 +169,7 @@ impl Profile {
     /// The same profile with additional sources for the shapes of replayed kernels.
     pub fn with_sources(mut self, sources: ShapeSources) -> Profile {
         self.sources = sources;
-        // Everything derived from operations has to be recomputed.
-        self.operations = OnceLock::new();
-        self.known_model = OnceLock::new();
-        self.eager_coverage = OnceLock::new();
-        self.owners = OnceLock::new();
-        self.model_info = OnceLock::new();
-        self.memo = Memo::default();
+        self.derived = Derived::default();
         self
     }
 
@@ -202,64 +203,57 @@ impl Profile {
             });
             OnceLock::from(serving.map(Arc::new))
         });
-        let mut profile = Profile::of(Parts {
-            trace: Arc::clone(trace),
-            window,
-            imported: self.imported.clone(),
-            text_bytes: self.text_bytes,
-            clocks_ns: self.clocks_ns,
-            as_recorded: Arc::clone(&self.as_recorded),
+        let tree = self.tree.within(trace, &launches, span);
+        let cpu_ops = cpu_ops(trace, &self.tree, Some(span));
+        let (trace, recording) = (Arc::clone(trace), Arc::clone(&self.recording));
+        let profile = Profile::of(trace, recording, window, launches, tree, cpu_ops);
+        Profile {
             coverage: self.coverage.clone(),
             sources: self.sources.clone(),
-            tree: self.tree.within(trace, &launches, span),
-            launches,
-            cpu_ops: cpu_ops(trace, &self.tree, Some(span)),
-        });
-        profile.serving = serving.unwrap_or_default();
-        profile
+            scanned: Scanned {
+                serving: serving.unwrap_or_default(),
+                ..Scanned::default()
+            },
+            ..profile
+        }
     }
 
     /// The steps of a serving engine or a diffusion pipeline; `None` for any other trace. For a window, only the steps
     /// inside it.
     pub fn serving(&self) -> Option<&Serving> {
-        let serving = self
-            .serving
-            .get_or_init(|| Serving::find(self).map(Arc::new));
+        let serving = &self.scanned.serving;
+        let serving = serving.get_or_init(|| Serving::find(self).map(Arc::new));
         serving.as_deref()
     }
 
-    fn of(parts: Parts) -> Profile {
-        let (trace, tree, launches) = (&parts.trace, &parts.tree, &parts.launches);
-        let recompute = Recompute::find(trace, tree, launches);
+    /// Derives everything else; nothing explains replays yet.
+    fn of(
+        trace: Arc<Trace>,
+        recording: Arc<Recording>,
+        window: Option<WindowOf>,
+        launches: Launches,
+        tree: CallTree,
+        cpu_ops: Vec<HostOp>,
+    ) -> Profile {
+        let recompute = Recompute::find(&trace, &tree, &launches);
         let recompute = (!recompute.is_empty()).then_some(recompute);
-        let gpu = GpuTable::new(trace, launches, tree, recompute.as_ref());
-        let ops = OpTable::new(trace, tree, &gpu, recompute.as_ref());
+        let gpu = GpuTable::new(&trace, &launches, &tree, recompute.as_ref());
+        let ops = OpTable::new(&trace, &tree, &gpu, recompute.as_ref());
         let mut profile = Profile {
-            trace: parts.trace,
-            window: parts.window,
-            warnings: parts.imported.clone(),
-            imported: parts.imported,
-            text_bytes: parts.text_bytes,
-            clocks_ns: parts.clocks_ns,
-            as_recorded: parts.as_recorded,
-            coverage: parts.coverage,
-            sources: parts.sources,
-            launches: parts.launches,
-            tree: parts.tree,
+            trace,
+            window,
+            warnings: recording.imported.clone(),
+            recording,
+            coverage: None,
+            sources: ShapeSources::default(),
+            launches,
+            tree,
             recompute,
             gpu,
             ops,
-            cpu_ops: parts.cpu_ops,
-            full_tree: OnceLock::new(),
-            batches: OnceLock::new(),
-            operations: OnceLock::new(),
-            known_model: OnceLock::new(),
-            eager_coverage: OnceLock::new(),
-            owners: OnceLock::new(),
-            has_python_frames: OnceLock::new(),
-            model_info: OnceLock::new(),
-            serving: OnceLock::new(),
-            memo: Memo::default(),
+            cpu_ops,
+            scanned: Scanned::default(),
+            derived: Derived::default(),
         };
         profile.warn();
         profile
@@ -270,7 +264,7 @@ impl Profile {
         match self.tree.frames() {
             Frames::With => &self.tree,
             Frames::Without if !self.has_python_frames() => &self.tree,
-            Frames::Without => self.full_tree.get_or_init(|| {
+            Frames::Without => self.scanned.full_tree.get_or_init(|| {
                 let tree = CallTree::with_frames(&self.trace, &self.launches);
                 match &self.window {
                     Some(window) => {
@@ -323,13 +317,14 @@ impl Profile {
 
     /// Annotations that contain the request lengths of a step.
     pub(crate) fn batches(&self) -> &Annotations {
-        self.batches
+        self.scanned
+            .batches
             .get_or_init(|| Annotations::new(&self.trace, names_batch))
     }
 
     /// Operators by arguments, with their GPU time and FLOP/byte models, longest first.
     pub fn operations(&self) -> &[Operation] {
-        self.operations.get_or_init(|| {
+        self.derived.operations.get_or_init(|| {
             let mut all = operations(self);
             shapes::add(self, &mut all);
             all
@@ -349,18 +344,18 @@ impl Profile {
     /// How much an eager trace explains of the graph replays, in a sentence; `None` without such a trace.
     pub fn eager_coverage(&self) -> Option<&str> {
         self.operations();
-        self.eager_coverage.get().map(String::as_str)
+        self.derived.eager_coverage.get().map(String::as_str)
     }
 
     fn model_of_replays(&self) -> Option<&Result<Option<KnownModel>, String>> {
         // The model is found together with the operations.
         self.operations();
-        self.known_model.get()
+        self.derived.known_model.get()
     }
 
     /// The call that a piece of GPU activity is attributed to; `None` for collectives.
     pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
-        let owners = self.owners.get_or_init(|| owners(self));
+        let owners = self.derived.owners.get_or_init(|| owners(self));
         owners.get(work.index()).copied().flatten()
     }
 
@@ -374,26 +369,24 @@ impl Profile {
 
     /// A value that a later stage computes once, whatever GPU and thresholds are chosen.
     pub(crate) fn once<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        self.memo.get(make)
+        self.derived.memo.get(make)
     }
 
     /// What is known about the model from the trace.
     pub fn model_info(&self) -> &ModelInfo {
-        self.model_info.get_or_init(|| ModelInfo::new(self))
+        self.derived.model_info.get_or_init(|| ModelInfo::new(self))
     }
 }
 
-/// The inputs of a profile; everything else is derived from them.
-struct Parts {
-    trace: Arc<Trace>,
-    window: Option<WindowOf>,
-    imported: Warnings,
-    text_bytes: u64,
-    clocks_ns: Option<i64>,
-    as_recorded: Arc<[repair::AsRecorded]>,
-    coverage: Option<Arc<Coverage>>,
-    sources: ShapeSources,
-    launches: Launches,
-    tree: CallTree,
-    cpu_ops: Vec<HostOp>,
+/// What was recorded besides the trace.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    /// Problems found during import.
+    pub(crate) imported: Warnings,
+    /// Size of the decompressed text.
+    pub(crate) text_bytes: u64,
+    /// Offset between the GPU and CPU clocks, where they disagree.
+    pub(crate) clocks_ns: Option<i64>,
+    /// GPU activity whose recorded times are not used.
+    pub(crate) as_recorded: Vec<AsRecorded>,
 }

@@ -257,7 +257,7 @@ impl Digest {
             dormer_digest: VERSION,
             identity: Identity::new(&profile.trace, &file.name),
             base_ns: identity::base_ns(&profile.trace),
-            text_bytes: profile.text_bytes,
+            text_bytes: profile.recording.text_bytes,
             warnings: profile.warnings.iter().cloned().collect(),
             work: match with_work {
                 true => work::find(profile, &steps, &mut texts),

@@ -51,8 +51,8 @@ use placeholder::Placeholders;
 pub fn redact(plain: &Profile) -> Profile {
     let mut whole = Profile::new(Imported {
         trace: Redactor::new(&plain.trace).run(),
-        warnings: plain.imported.without_details(),
-        text_bytes: plain.text_bytes,
+        warnings: plain.recording.imported.without_details(),
+        text_bytes: plain.recording.text_bytes,
     });
     whole.coverage = plain
         .coverage

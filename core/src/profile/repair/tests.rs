@@ -180,8 +180,8 @@ fn what_is_recorded_twice_counts_once() {
     assert_eq!(warned(&profile), [(RecordedTwice, 2)]);
     assert_eq!((profile.gpu.len(), profile.launches.n_unlinked()), (2, 0));
     // Only one of the two is GPU activity.
-    let [kernel] = &profile.as_recorded[..] else {
-        panic!("{:?}", profile.as_recorded);
+    let [kernel] = &profile.recording.as_recorded[..] else {
+        panic!("{:?}", profile.recording.as_recorded);
     };
     assert_eq!((kernel.start_ns, kernel.dur_ns), (20_000, 50_000));
 }

@@ -104,7 +104,7 @@ pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
         return;
     }
     let known = known::find(profile, recorded, &passes);
-    let known = profile.known_model.get_or_init(|| known);
+    let known = profile.derived.known_model.get_or_init(|| known);
     let known = known.as_ref().ok().and_then(Option::as_ref);
     if let Some(known) = known {
         work::add_routing(profile, known, &passes, recorded);
@@ -117,7 +117,7 @@ pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
         // Recorded weights take precedence.
         let n_windows = eager.add(profile, &passes, &mut estimates);
         if let Some(coverage) = eager.coverage(&passes, &estimates, n_windows) {
-            let _ = profile.eager_coverage.set(coverage);
+            let _ = profile.derived.eager_coverage.set(coverage);
         }
     }
     if let Some(known) = known {

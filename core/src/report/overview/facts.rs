@@ -74,6 +74,6 @@ pub(super) fn facts(
         add(&label, format!("{peak}{reserved}"));
     }
     add("Events", format::count(profile.trace.n_events_read));
-    add("Trace size", format::bytes(profile.text_bytes));
+    add("Trace size", format::bytes(profile.recording.text_bytes));
     facts
 }

@@ -113,7 +113,7 @@ pub(super) fn limits(
         );
         Limit::new(LimitKind::UnknownDurations, Level::Bad, &share(unknown_ns), explanation)
     });
-    let clocks = profile.clocks_ns.map(|ns| {
+    let clocks = profile.recording.clocks_ns.map(|ns| {
         let apart = format::time_ns(ns.saturating_abs());
         let idle = Timelines::of(profile).whole.map(|whole| whole.idle_ns);
         let while_idle = idle.map_or("while the GPU was idle".to_owned(), |ns| {
@@ -152,7 +152,7 @@ fn repaired(profile: &Profile) -> Option<Limit> {
     let most = headline.max_by_key(|one| one.change_ns().saturating_abs())?;
     let explanation = format!(
         "Some GPU events have invalid times, which are not counted. Counted as recorded, {} of GPU activity would change the headline numbers, most of all \"{}\": {} instead of {}. Data quality on the Overview lists all of them.",
-        format::counted(profile.as_recorded.len() as u64, "piece"),
+        format::counted(profile.recording.as_recorded.len() as u64, "piece"),
         most.label,
         format::time_ns(most.recorded_ns),
         format::time_ns(most.repaired_ns),
@@ -171,7 +171,7 @@ const CUTS: [WarningKind; 4] = [
 
 /// The limit that part of the file is missing.
 fn of_file(profile: &Profile) -> Option<Limit> {
-    let lost = profile.imported.iter();
+    let lost = profile.recording.imported.iter();
     let lost = lost.filter(|warning| warning.loses_data());
     // Warnings from repairs and links have limits of their own, or none.
     let of_bytes = lost.filter(|warning| {

@@ -81,7 +81,7 @@ impl RepairedFigure {
 /// The headline numbers and the kernels with the most time, as recorded and as repaired; empty if no repair changes one
 /// of them.
 pub(super) fn figures(profile: &Profile) -> Vec<RepairedFigure> {
-    if profile.as_recorded.is_empty() {
+    if profile.recording.as_recorded.is_empty() {
         return Vec::new();
     }
     let mut figures = headline(profile, |_| true);
@@ -95,7 +95,11 @@ pub(super) fn figures(profile: &Profile) -> Vec<RepairedFigure> {
 /// What a kind of repair leaves out, and which headline numbers that changes, in a sentence or two; `None` if it leaves
 /// out nothing.
 pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
-    let of_kind = profile.as_recorded.iter().filter(|one| one.kind == kind);
+    let of_kind = profile
+        .recording
+        .as_recorded
+        .iter()
+        .filter(|one| one.kind == kind);
     let times: Vec<i64> = of_kind.map(|one| one.dur_ns).collect();
     if times.is_empty() {
         let is_of_calls = kind == WarningKind::RecordedTwice;
@@ -129,7 +133,11 @@ pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
 fn headline(profile: &Profile, counts: impl Fn(&AsRecorded) -> bool) -> Vec<RepairedFigure> {
     let repaired = Timelines::of(profile).whole.unwrap_or_default();
     let running = profile.running().map(|work| (work.class, work.span));
-    let as_recorded = profile.as_recorded.iter().filter(|one| counts(one));
+    let as_recorded = profile
+        .recording
+        .as_recorded
+        .iter()
+        .filter(|one| counts(one));
     let as_recorded = as_recorded.filter_map(|one| Some((one.class, counted(profile, one)?)));
     let recorded = GpuTimeline::new(running.chain(as_recorded)).unwrap_or_default();
     let recorded = recorded.over(profile.gpu_span(recorded.span));
@@ -155,7 +163,7 @@ fn counted(profile: &Profile, one: &AsRecorded) -> Option<Interval> {
 fn kernels(profile: &Profile) -> Vec<RepairedFigure> {
     let work = profile.gpu.all();
     let work = work.map(|work| (work.name, [work.span.length(); 2]));
-    let as_recorded = profile.as_recorded.iter().filter_map(|one| {
+    let as_recorded = profile.recording.as_recorded.iter().filter_map(|one| {
         counted(profile, one)?;
         Some((one.name, [one.dur_ns, 0]))
     });

@@ -74,7 +74,7 @@ fn sheets(document: &mut Document, source: &Input) {
     let (profile, report) = (source.profile, source.report);
     let events = format::counted(profile.trace.n_events_read, "event");
     let sheets = format::counted(report.sheets(profile).len() as u64, "sheet");
-    let bytes = format::bytes(profile.text_bytes);
+    let bytes = format::bytes(profile.recording.text_bytes);
     document.text(&format!("{events} of {bytes} read; {sheets}."));
     document.table(
         DocTable::of(report.sheets(profile))

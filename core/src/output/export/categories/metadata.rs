@@ -27,7 +27,7 @@ pub(super) fn metadata(profile: &Profile, report: &Report, outcome: &Outcome) ->
         "time_breakdown": times(profile, outcome),
         "trace": {
             "events": profile.trace.n_events_read,
-            "text_bytes": profile.text_bytes,
+            "text_bytes": profile.recording.text_bytes,
             "window": window(profile.window.as_ref()),
         },
     }))

@@ -8,9 +8,8 @@ use super::cpu_ops::cpu_ops;
 use super::launch::Launches;
 use super::shapes::ShapeSources;
 use super::tree::{CallTree, Frames};
-use super::{Parts, Profile, recompute, repair};
+use super::{Profile, Recording, recompute, repair};
 use crate::import::Imported;
-use crate::import::warning::Warnings;
 use crate::trace::Trace;
 
 impl Profile {
@@ -27,16 +26,18 @@ impl Profile {
             text_bytes,
         } = imported;
         let repaired = repair::repair(&mut trace, &mut warnings);
-        let parts = Recorded {
+        let inputs = Inputs {
             trace,
-            warnings,
-            text_bytes,
-            clocks_ns: repaired.clocks_ns,
-            as_recorded: repaired.as_recorded.into(),
             launches: repaired.launches,
+            recording: Arc::new(Recording {
+                imported: warnings,
+                text_bytes,
+                clocks_ns: repaired.clocks_ns,
+                as_recorded: repaired.as_recorded,
+            }),
         };
-        let merging = parts.merging(captures);
-        parts.profile(captures, merging, None)
+        let merging = inputs.merging(captures);
+        inputs.profile(captures, merging, None)
     }
 
     /// What captures explain of the replays that are not merged yet.
@@ -52,67 +53,47 @@ impl Profile {
         captures: &[CaptureFile],
         merging: Merging,
     ) -> Result<Profile, Box<Profile>> {
-        let (parts, before, sources) = self.recorded()?;
-        let profile = parts.profile(captures, Some(merging), before);
+        let (inputs, before, sources) = self.inputs()?;
+        let profile = inputs.profile(captures, Some(merging), before);
         Ok(profile.with_sources(sources))
     }
 
     /// The same profile without captures from other files. A window, and a profile that shares its trace, are returned
     /// unchanged.
     pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
-        let (mut parts, _, sources) = self.recorded()?;
-        parts.launches.leave_captures(&parts.trace);
-        parts.trace.leave_captured();
-        let merging = parts.merging(&[]);
-        Ok(parts.profile(&[], merging, None).with_sources(sources))
+        let (mut inputs, _, sources) = self.inputs()?;
+        inputs.launches.leave_captures(&inputs.trace);
+        inputs.trace.leave_captured();
+        let merging = inputs.merging(&[]);
+        Ok(inputs.profile(&[], merging, None).with_sources(sources))
     }
 
-    /// The inputs that the profile was built from, and the additional sources.
-    fn recorded(self) -> Result<ProfileInputs, Box<Profile>> {
+    /// The inputs that the profile was built from, what captures explain of them, and the additional sources.
+    fn inputs(self) -> Result<(Inputs, Option<Arc<Coverage>>, ShapeSources), Box<Profile>> {
         if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
             return Err(Box::new(self));
         }
-        let Profile {
-            trace,
-            imported,
-            text_bytes,
-            clocks_ns,
-            as_recorded,
-            launches,
-            coverage,
-            sources,
-            ..
-        } = self;
-        let Some(trace) = Arc::into_inner(trace) else {
+        let Some(trace) = Arc::into_inner(self.trace) else {
             // Unreachable: the count was checked above.
             return Err(Box::new(Profile::new(Imported::default())));
         };
-        let parts = Recorded {
+        let inputs = Inputs {
             trace,
-            warnings: imported,
-            text_bytes,
-            clocks_ns,
-            as_recorded,
-            launches,
+            launches: self.launches,
+            recording: self.recording,
         };
-        Ok((parts, coverage, sources))
+        Ok((inputs, self.coverage, self.sources))
     }
 }
 
-/// A trace, what captures explain of it, and additional sources of its shapes.
-type ProfileInputs = (Recorded, Option<Arc<Coverage>>, ShapeSources);
-
 /// A trace with corrected times and its launches.
-struct Recorded {
+struct Inputs {
     trace: Trace,
-    warnings: Warnings,
-    text_bytes: u64,
-    clocks_ns: Option<i64>,
-    as_recorded: Arc<[repair::AsRecorded]>,
     launches: Launches,
+    recording: Arc<Recording>,
 }
 
-impl Recorded {
+impl Inputs {
     /// What captures explain; `None` if none are given and the trace contains none that it replays.
     fn merging(&self, captures: &[CaptureFile]) -> Option<Merging> {
         if captures.is_empty() && !capture::holds_both(&self.trace, &self.launches) {
@@ -137,8 +118,10 @@ impl Recorded {
                 Some(Arc::new(coverage.after(before.as_deref())))
             }
         };
-        let Recorded {
-            trace, launches, ..
+        let Inputs {
+            trace,
+            launches,
+            recording,
         } = self;
         let frames = match recompute::is_recorded(&trace) {
             true => Frames::With,
@@ -146,18 +129,10 @@ impl Recorded {
         };
         let tree = CallTree::new(&trace, frames, &launches);
         let cpu_ops = cpu_ops(&trace, &tree, None);
-        Profile::of(Parts {
-            trace: Arc::new(trace),
-            window: None,
-            imported: self.warnings,
-            text_bytes: self.text_bytes,
-            clocks_ns: self.clocks_ns,
-            as_recorded: self.as_recorded,
+        let profile = Profile::of(Arc::new(trace), recording, None, launches, tree, cpu_ops);
+        Profile {
             coverage,
-            sources: ShapeSources::default(),
-            launches,
-            tree,
-            cpu_ops,
-        })
+            ..profile
+        }
     }
 }
