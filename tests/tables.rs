@@ -5,7 +5,7 @@ use std::fs;
 
 use dormer_core::report::sheet::{Cell, Sheet};
 use dormer_core::tables::{
-    Analyzed, COLLECTIVES, FINDINGS, KERNELS, OPS, RUNS, Recorded, STEPS, Source, Tables,
+    Analyzed, COLLECTIVES, FINDINGS, KERNELS, OPS, RUNS, RecordingInfo, STEPS, Source, Tables,
 };
 
 use crate::support::opened::Opened;
@@ -20,7 +20,7 @@ fn tables(opened: &Opened) -> Tables {
     Tables::of_trace(
         &Source::default(),
         Analyzed {
-            recorded: &Recorded::new(&profile.trace, name, false),
+            recorded: &RecordingInfo::new(&profile.trace, name, false),
             profile,
             report,
             findings: (profile, report),

@@ -16,7 +16,7 @@ use dormer_core::report::cards::{self, Savings};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
 #[cfg(feature = "parquet")]
-use dormer_core::tables::Recorded;
+use dormer_core::tables::RecordingInfo;
 
 #[cfg(feature = "parquet")]
 use crate::args::PARQUET;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
         eager: args.shapes_from.as_deref().map(eager).transpose()?,
     });
     #[cfg(feature = "parquet")]
-    let recorded = Recorded::new(&whole.trace, &input::name(&args.trace), args.redact.redact);
+    let recorded = RecordingInfo::new(&whole.trace, &input::name(&args.trace), args.redact.redact);
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
     let whole = window::of_gpu(whole, &args.trace, args.device.as_deref())?;
     let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);

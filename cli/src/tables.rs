@@ -8,7 +8,7 @@ use dormer_core::Profile;
 use dormer_core::output::redact;
 use dormer_core::report::Report;
 use dormer_core::tables::{
-    Analyzed, Failed, ReasonKind, Recorded, Source, Status, Tables, hidden_uri, options_hash,
+    Analyzed, Failed, ReasonKind, RecordingInfo, Source, Status, Tables, hidden_uri, options_hash,
     options_text,
 };
 use zip::write::SimpleFileOptions;
@@ -95,7 +95,7 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
     };
     let plain = Profile::new(imported);
     let file = place.as_deref().unwrap_or_default();
-    let recorded = Recorded::new(&plain.trace, file, is_redacted);
+    let recorded = RecordingInfo::new(&plain.trace, file, is_redacted);
     let whole = match is_redacted {
         true => redact::redact(&plain),
         false => plain,
@@ -126,7 +126,7 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
 pub(crate) fn write_files(
     folder: &Path,
     args: &ReportArgs,
-    (recorded, bytes): (&Recorded, &hashed::Bytes),
+    (recorded, bytes): (&RecordingInfo, &hashed::Bytes),
     whole: (&Profile, &Report),
     findings: (&Profile, &Report),
     out: &mut Out,

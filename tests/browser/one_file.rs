@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dormer_core::Profile;
-use dormer_core::output::document::html;
+use dormer_core::output::markup::html;
 use dormer_core::output::documents::Documents;
 use dormer_core::output::embedded::{BLOCK_END, Parts, View, block_start};
 use dormer_core::output::redact::redact;

@@ -1,7 +1,7 @@
 //! Differences add up; a trace compared with itself, and comparisons in both directions.
 
 use dormer_core::compare::{Comparison, Pair, PartKind};
-use dormer_core::output::document::markdown;
+use dormer_core::output::markup::markdown;
 use dormer_core::output::documents::Documents;
 use dormer_core::output::json::comparison::comparison_json;
 

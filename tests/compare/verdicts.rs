@@ -1,7 +1,7 @@
 //! Verdicts on the operations of two models.
 
 use dormer_core::compare::{MatchedOp, Pair, Verdict};
-use dormer_core::output::document::markdown;
+use dormer_core::output::markup::markdown;
 use dormer_core::output::documents::Documents;
 
 use super::{compared, pair};

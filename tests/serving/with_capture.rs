@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dormer_core::base::value::Value;
-use dormer_core::report::details::{OpDetails, Subject};
+use dormer_core::report::details::{OpDetails, DetailsSubject};
 use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::sheet::Cell;
 use dormer_core::trace::Dims;
@@ -152,7 +152,7 @@ fn the_details_of_an_operator_are_about_the_calls_of_its_row() {
     assert_eq!(rows.0.len(), sheet.rows.len());
     let mut names = BTreeSet::new();
     for (at, row) in sheet.rows.iter().enumerate() {
-        let details = OpDetails::new(&profile, &report, Subject::Operator(at)).unwrap();
+        let details = OpDetails::new(&profile, &report, DetailsSubject::Operator(at)).unwrap();
         assert_eq!(row[name], Cell::Text(details.name.clone()), "row {at}");
         assert_eq!(
             row[count],

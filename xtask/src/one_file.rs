@@ -24,7 +24,7 @@ pub(crate) const NAME: &str = xtask::weight::ONE_FILE;
 const FETCHED: [&str; 3] = ["dormer-app_bg.wasm", "worker_bg.wasm", "worker.js"];
 
 /// The style of a report that may be embedded as well: the policy allows no style to be added later.
-const REPORT: &str = include_str!("../../core/src/output/document/report.css");
+const REPORT: &str = include_str!("../../core/src/output/markup/report.css");
 
 /// Shown if nothing starts.
 const HINT: &str =

@@ -3,8 +3,8 @@
 //! To add one: its types in the module of its view, a row of `queries!`, and an arm in the worker's `answer.rs`. A row
 //! without an arm does not compile.
 
-use dormer_core::output::document::Document;
 use dormer_core::output::embedded::Parts;
+use dormer_core::output::markup::Document;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;

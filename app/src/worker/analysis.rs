@@ -7,15 +7,15 @@ use std::sync::Arc;
 use dormer_core::assess::Thresholds;
 use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
-use dormer_core::output::document::Document;
 use dormer_core::output::documents::Documents as _;
 use dormer_core::output::export;
+use dormer_core::output::markup::Document;
 use dormer_core::perf::UserModels;
 use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 use dormer_core::profile::shapes::ShapeSources;
 use dormer_core::profile::window::Window;
-use dormer_core::report::details::{OpDetails, Subject};
+use dormer_core::report::details::{DetailsSubject, OpDetails};
 use dormer_core::report::sheet::Field;
 use dormer_core::report::{self, SheetEvents};
 use dormer_core::{Profile, Report, ReportOptions, base::format};
@@ -178,9 +178,9 @@ impl Analysis {
         let events = &profile.trace.events;
         let subject = match query {
             DetailsQuery::Row { sheet, row } => {
-                Subject::of_row(profile, report, sheet, *row as usize)?
+                DetailsSubject::of_row(profile, report, sheet, *row as usize)?
             }
-            DetailsQuery::Event(uid) => Subject::of_event(profile, events.by_uid(*uid)?),
+            DetailsQuery::Event(uid) => DetailsSubject::of_event(profile, events.by_uid(*uid)?),
         };
         let mut details = OpDetails::new(profile, report, subject)?;
         if let Some((sheet, row)) = &details.row {

@@ -1,8 +1,8 @@
 //! The files that can be downloaded, and their generation.
 
-use dormer_core::output::document::html;
 use dormer_core::output::documents::Documents;
 use dormer_core::output::export::{self, Group, Source, pair};
+use dormer_core::output::markup::html;
 use dormer_core::output::{archive, kineto};
 
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};

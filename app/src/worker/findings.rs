@@ -1,7 +1,7 @@
 //! What to do, as cards with links to the evidence.
 
 use dormer_core::findings::{Finding, RankedFinding};
-use dormer_core::output::document::slug;
+use dormer_core::output::markup::slug;
 use dormer_core::report::cards::{Light, Savings, asides, detail_heading, without_time};
 use dormer_core::report::details::is_in_tree;
 use dormer_core::report::gap_chart::GapChart;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use dormer_core::profile::Profile;
 use dormer_core::profile::launch::GpuId;
 use dormer_core::profile::window::WorkSteps;
-use dormer_core::report::details::{KernelKey, Subject};
+use dormer_core::report::details::{DetailsSubject, KernelKey};
 use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::sheet::{Cell, Unit};
 use dormer_core::trace::Category;
@@ -125,14 +125,14 @@ fn pieces(table: &Table, profile: &Profile, row: usize, runs: &mut Option<Runs>)
         })
     };
     match table.subject(row) {
-        Some(Subject::Operation(_)) => {
+        Some(DetailsSubject::Operation(_)) => {
             let calls = table.operations(row).into_iter();
             let calls = calls.flat_map(|operation| &operation.calls);
             calls
                 .filter_map(|call| piece(call.work.first(), call.kernel_ns))
                 .collect()
         }
-        Some(Subject::Operator(at)) => {
+        Some(DetailsSubject::Operator(at)) => {
             let rows = OperatorRows::of(profile);
             let calls = rows.0.get(at).into_iter().flat_map(|row| &row.calls);
             let calls = calls.filter_map(|call| profile.ops.get(*call));
@@ -140,7 +140,7 @@ fn pieces(table: &Table, profile: &Profile, row: usize, runs: &mut Option<Runs>)
                 .filter_map(|op| piece(profile.ops.kernels(op).first(), op.direct_ns))
                 .collect()
         }
-        Some(Subject::Kernel(key)) => {
+        Some(DetailsSubject::Kernel(key)) => {
             let all = runs.get_or_insert_with(|| kernel_runs(profile));
             let of_row = all.get(&key).into_iter().flatten();
             of_row

@@ -4,7 +4,7 @@ use dormer_core::assess::Evaluation;
 use dormer_core::names::{Certainty, Family};
 use dormer_core::profile::kernels::GpuWork;
 use dormer_core::profile::operations::Operation;
-use dormer_core::report::details::Subject;
+use dormer_core::report::details::DetailsSubject;
 use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::sheet::{Cell, Column, Sheet};
 use dormer_core::report::{KernelRuns, kernel_runs, module_of};
@@ -262,8 +262,8 @@ impl<'a> Table<'a> {
     }
 
     /// What a row is about; `None` if it does not run on the GPU.
-    pub(super) fn subject(&self, row: usize) -> Option<Subject> {
-        Subject::of_row(self.profile()?, self.report()?, self.sheet.name, row)
+    pub(super) fn subject(&self, row: usize) -> Option<DetailsSubject> {
+        DetailsSubject::of_row(self.profile()?, self.report()?, self.sheet.name, row)
     }
 
     /// The operation of a row, with its parts that are analyzed separately.

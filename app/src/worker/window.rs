@@ -213,7 +213,7 @@ fn line_name(number: u32, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::output::document::markdown;
+    use dormer_core::output::markup::markdown;
     use dormer_core::testing::Timetable;
 
     use crate::protocol::{Choice, DocumentQuery, FileNames, RowsQuery, TreeStep};

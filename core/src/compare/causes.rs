@@ -3,7 +3,7 @@
 
 use super::comparison::Comparison;
 use super::findings::NO_PARTNER_TITLE;
-use super::gap::{Gap, Subject};
+use super::gap::{Gap, GapSubject};
 use super::ops::{OpSide, UnmatchedOp};
 use super::pair::{Pair, Which};
 use super::side::Side;
@@ -19,13 +19,13 @@ const LEAST_PERCENT: f64 = 5.0;
 /// Adds to each finding about operations the causes for the longest of them.
 pub(crate) fn add(sides: Pair<Side>, comparison: &mut Comparison) {
     for gap in &mut comparison.gaps.ranked {
-        if let Subject::Unmatched(rows) = &gap.subject {
+        if let GapSubject::Unmatched(rows) = &gap.subject {
             let own = &comparison.operations.unmatched.target;
             let own: Vec<&UnmatchedOp> = rows.iter().filter_map(|at| own.get(*at)).collect();
             name_own_work(&sides.target, &own, gap);
             continue;
         }
-        let Subject::Operations(rows) = &gap.subject else {
+        let GapSubject::Operations(rows) = &gap.subject else {
             continue;
         };
         let matched = &comparison.operations.matched;

@@ -5,9 +5,9 @@ use super::pair::Pair;
 use crate::base::format;
 use crate::findings::{Priority, Replay};
 
-/// The subject of a finding.
+/// What a gap is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub enum GapSubject {
     /// Operations of both traces: positions in [`Operations::matched`](super::Operations::matched), longest first.
     Operations(Vec<usize>),
     /// Operations of the target alone: positions in [`Operations::unmatched`](super::Operations::unmatched), longest
@@ -39,7 +39,7 @@ pub struct Gap {
     /// Its number, from 1.
     pub number: usize,
     /// What it is about.
-    pub subject: Subject,
+    pub subject: GapSubject,
     /// The pattern's key in files: "kernel_issue".
     pub pattern: &'static str,
     /// How much it matters.

@@ -44,7 +44,7 @@ pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
 pub use expected::{Judgement, NotJudged, RooflineTime, Verdict};
 pub use explained::{Explained, VerdictCount};
-pub use gap::{Gap, Gaps, Saving, Subject, Waste};
+pub use gap::{Gap, GapSubject, Gaps, Saving, Waste};
 pub use hardware::{Figure, HardwareRatio};
 pub use matched_rows::{Named, Tally, Timed};
 pub use memory::{MemoryPair, MemorySize};

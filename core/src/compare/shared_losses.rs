@@ -2,7 +2,7 @@
 //! it, but it may matter more than the difference.
 
 use super::comparison::Comparison;
-use super::gap::{Subject, Waste};
+use super::gap::{GapSubject, Waste};
 use super::ops::{MatchedOp, OpSide};
 use super::pair::{Pair, Which};
 use super::side::Side;
@@ -95,11 +95,11 @@ fn found_ns(comparison: &Comparison, operations: &[usize]) -> i64 {
     let all = &comparison.operations;
     let found = comparison.gaps.ranked.iter().filter_map(|gap| {
         let sides: Vec<&OpSide> = match &gap.subject {
-            Subject::Operations(rows) => rows
+            GapSubject::Operations(rows) => rows
                 .iter()
                 .filter_map(|at| Some(&all.matched.get(*at)?.sides.target))
                 .collect(),
-            Subject::Unmatched(rows) => rows
+            GapSubject::Unmatched(rows) => rows
                 .iter()
                 .filter_map(|at| Some(&all.unmatched.target.get(*at)?.side))
                 .collect(),
@@ -232,7 +232,7 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         (low_ns.min(idle.sure.0), high_ns.min(idle.sure.0))
     });
     let of_idle = comparison.gaps.ranked.iter();
-    let of_idle = of_idle.filter(|gap| gap.subject == Subject::Idle);
+    let of_idle = of_idle.filter(|gap| gap.subject == GapSubject::Idle);
     let found_ns = sum(of_idle.filter_map(|gap| Some(gap.saving?.matching_ns)));
     let pieces = comparison.sides.reference.n_gpu_events;
     let scaled_ns = comparison.amount.scaled_idle(times.reference, pieces);

@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::archive;
-use super::document::html::escape;
+use super::markup::html::escape;
 
 /// Maximum bytes of a trace per block: the longest string in browsers has half a billion characters.
 pub const BLOCK_BYTES: usize = 225 << 20;

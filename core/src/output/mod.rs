@@ -1,7 +1,7 @@
 //! Everything that Dormer writes.
 //!
 //! ```text
-//! Profile + Report, Comparison, Job ─┬ documents ─→ document ─→ Markdown, HTML
+//! Profile + Report, Comparison, Job ─┬ documents ─→ markup ─→ Markdown, HTML
 //!                                    ├ json, replay, sheets ──→ bytes
 //!                                    └ export: all of these as files, listed and made one by one
 //! Profile ─redact→ Profile without private names ─kineto→ JSON of the profiler
@@ -13,12 +13,12 @@
 mod title;
 
 pub mod archive;
-pub mod document;
 pub mod documents;
 pub mod embedded;
 pub mod export;
 pub mod json;
 pub mod kineto;
+pub mod markup;
 pub mod perfetto;
 pub mod redact;
 pub mod regressions;

@@ -3,9 +3,9 @@
 use crate::base::{calendar, format};
 use crate::fleet::regressions::{Change, Trend, trends};
 use crate::fleet::{Answer, Text, words};
-use crate::output::document::{DocTable, Document, code, count, markdown, text, time};
 use crate::output::export::csv::csv;
 use crate::output::json;
+use crate::output::markup::{DocTable, Document, code, count, markdown, text, time};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 /// Maximum length of operation and kernel names in a document.

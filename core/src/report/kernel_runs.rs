@@ -1,7 +1,7 @@
 //! How each kernel was launched and how the durations of its runs vary: what the kernel sheet has no columns for.
 
 use super::Report;
-use super::details::{KernelKey, Subject};
+use super::details::{DetailsSubject, KernelKey};
 use crate::base::map::Map;
 use crate::base::stats::{mean_of_middle_ns, quantile_ns};
 use crate::profile::Profile;
@@ -99,7 +99,7 @@ impl AllRuns {
 
 /// The runs of a row of the kernel sheet; `None` if there is no such row.
 pub fn kernel_runs(profile: &Profile, report: &Report, row: usize) -> Option<KernelRuns> {
-    let Subject::Kernel(key) = Subject::of_row(profile, report, SHEET, row)? else {
+    let DetailsSubject::Kernel(key) = DetailsSubject::of_row(profile, report, SHEET, row)? else {
         return None;
     };
     profile.once(|| AllRuns::new(profile)).0.get(&key).copied()

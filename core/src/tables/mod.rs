@@ -18,7 +18,7 @@ mod hash;
 mod kernels;
 mod operations;
 mod options;
-mod recorded;
+mod recording;
 mod runs;
 mod schema;
 mod status;
@@ -29,7 +29,7 @@ mod warnings;
 
 pub use column::{Column, ColumnType, Table};
 pub use options::{options_hash, options_text, options_together};
-pub use recorded::{Recorded, day_of, hidden_uri, is_hidden_uri};
+pub use recording::{RecordingInfo, day_of, hidden_uri, is_hidden_uri};
 pub use schema::{
     COLLECTIVES, FINDINGS, Field, KERNELS, OPS, RUNS, SCHEMA_VERSION, STEPS, TABLES, TableKind,
     WARNINGS,
@@ -82,7 +82,7 @@ impl Source {
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzed<'a> {
     /// What the trace contained before redaction.
-    pub recorded: &'a Recorded,
+    pub recorded: &'a RecordingInfo,
     /// The whole trace.
     pub profile: &'a Profile,
     /// The report of the whole trace.

@@ -20,7 +20,7 @@ fn source() -> Source {
 
 fn tables(profile: &Profile, options: &ReportOptions) -> (Report, Tables) {
     let report = Report::new(profile, options);
-    let recorded = Recorded::new(&profile.trace, "runs/rank3.json", false);
+    let recorded = RecordingInfo::new(&profile.trace, "runs/rank3.json", false);
     let tables = Tables::of_trace(
         &source(),
         Analyzed {
@@ -175,7 +175,7 @@ fn a_cut_trace_is_partial_and_no_trace_is_rejected() {
 fn a_start_is_a_day_wherever_it_comes_from() {
     let of = |json: &str| {
         let trace = import(json.as_bytes()).unwrap().trace;
-        Recorded::new(&trace, "a.json", false).start_ns
+        RecordingInfo::new(&trace, "a.json", false).start_ns
     };
     let event = |us: &str| {
         format!(

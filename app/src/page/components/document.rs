@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use dormer_core::output::document::{Block, DocTable, Document, Line, Span, line, plain};
+use dormer_core::output::markup::{Block, DocTable, Document, Line, Span, line, plain};
 
 use crate::page::prelude::*;
 

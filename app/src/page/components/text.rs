@@ -1,6 +1,6 @@
 //! Text elements: names, sentences, labels with their values, and links into views.
 
-use dormer_core::output::document::{Span, line};
+use dormer_core::output::markup::{Span, line};
 
 use crate::page::prelude::*;
 

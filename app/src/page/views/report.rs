@@ -1,6 +1,6 @@
 //! Report: the documents that the core crate generates, with a table of contents beside them.
 
-use dormer_core::output::document::{Document, markdown};
+use dormer_core::output::markup::{Document, markdown};
 
 use super::export::{download, saved_name};
 use crate::page::components::document::{Heading, document_view, headings, with_lights};

@@ -1,7 +1,7 @@
 //! Where the target is slower, as cards with links to the evidence.
 
 use dormer_core::base::format;
-use dormer_core::compare::{Comparison, Gap, MatchedOp, OpSide, Saving, Subject};
+use dormer_core::compare::{Comparison, Gap, GapSubject, MatchedOp, OpSide, Saving};
 use dormer_core::names::Family;
 use dormer_core::report::cards::{Asides, Light, Savings, SavingsOfRun};
 
@@ -83,7 +83,7 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         is_memory: false,
         is_system: matches!(
             gap.subject,
-            Subject::ExposedCommunication | Subject::ExposedCopies | Subject::Idle
+            GapSubject::ExposedCommunication | GapSubject::ExposedCopies | GapSubject::Idle
         ),
     }
 }
@@ -133,21 +133,23 @@ fn savings(comparison: &Comparison, saving: Saving) -> Savings {
     }
 }
 
-fn evidence(comparison: &Comparison, subject: &Subject) -> Vec<Evidence> {
+fn evidence(comparison: &Comparison, subject: &GapSubject) -> Vec<Evidence> {
     let operations = &comparison.operations;
     match subject {
-        Subject::Operations(places) => {
+        GapSubject::Operations(places) => {
             let ops = places.iter().filter_map(|at| operations.matched.get(*at));
             ops.map(of_both).collect()
         }
-        Subject::Unmatched(places) => {
+        GapSubject::Unmatched(places) => {
             let ops = places
                 .iter()
                 .filter_map(|at| operations.unmatched.target.get(*at));
             ops.map(|op| of_target([&op.name, &op.shapes, "nothing"], op.family, &op.side))
                 .collect()
         }
-        Subject::ExposedCommunication | Subject::ExposedCopies | Subject::Idle => Vec::new(),
+        GapSubject::ExposedCommunication | GapSubject::ExposedCopies | GapSubject::Idle => {
+            Vec::new()
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use rule::GapTable;
 
 #[cfg(test)]
 pub(crate) use self::rule::GapRule;
-pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
+pub(crate) use super::gap::{Gap, GapSubject, Gaps, Saving};
 pub(crate) use advice::usual_advice;
 #[cfg(test)]
 pub(crate) use advice::{Advice, CAUSES, USUAL};

@@ -12,7 +12,7 @@ use super::Gap;
 use crate::base::group::grouped;
 use crate::base::interval::percent_or_zero;
 use crate::compare::comparison::Comparison;
-use crate::compare::gap::{Saving, Subject};
+use crate::compare::gap::{GapSubject, Saving};
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::findings::{Priority, Replay, Words, fill};
@@ -52,7 +52,7 @@ pub(crate) struct GapRule {
 
 /// A possible finding.
 pub(crate) struct Candidate {
-    pub(crate) subject: Subject,
+    pub(crate) subject: GapSubject,
     pub(crate) times: Pair<i64>,
     /// `None` if unknown.
     pub(crate) saving: Option<Saving>,
@@ -67,7 +67,7 @@ impl Candidate {
     /// A candidate with this saving for the target's run, which also determines its priority.
     pub(crate) fn of_saved(
         comparison: &Comparison,
-        subject: Subject,
+        subject: GapSubject,
         times: Pair<i64>,
         saved_ns: i64,
         words: Words,
@@ -97,7 +97,7 @@ impl Candidate {
         let times = times_of(&matched(comparison, &rows));
         Candidate::of_saved(
             comparison,
-            Subject::Operations(rows),
+            GapSubject::Operations(rows),
             times,
             saved_ns,
             words,
@@ -112,7 +112,7 @@ impl Candidate {
     /// The longest of its matched operations.
     pub(crate) fn first<'c>(&self, comparison: &'c Comparison) -> Option<&'c MatchedOp> {
         match &self.subject {
-            Subject::Operations(rows) => comparison.operations.matched.get(*rows.first()?),
+            GapSubject::Operations(rows) => comparison.operations.matched.get(*rows.first()?),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! The same kernels on the same GPU, all slower by a common factor: none of them is at fault.
 
-use super::Subject;
+use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable, matched, priority_of_run, times_of};
 use super::savings::all_as_predicted;
 use crate::base::format;
@@ -163,7 +163,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         floor_ns: None,
         replay: None,
         words,
-        subject: Subject::Operations(rows),
+        subject: GapSubject::Operations(rows),
     })
 }
 

@@ -4,7 +4,7 @@ mod idle;
 #[cfg(test)]
 mod tests;
 
-use super::Subject;
+use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
@@ -40,7 +40,7 @@ const RULES: &[GapRule] = &[
     GapRule {
         when: "more communication is exposed, and the reference communicates with no other GPU",
         applies: |comparison, candidate| {
-            candidate.subject == Subject::ExposedCommunication
+            candidate.subject == GapSubject::ExposedCommunication
                 && comparison.communicates(Which::Reference) == Some(false)
         },
         kernel: "The reference communicates with no other GPU, so there is no other measurement of these collectives.",
@@ -49,7 +49,7 @@ const RULES: &[GapRule] = &[
     GapRule {
         when: "more communication is exposed, mainly because communication takes longer",
         applies: |_, candidate| {
-            candidate.subject == Subject::ExposedCommunication
+            candidate.subject == GapSubject::ExposedCommunication
                 && candidate.has_word("longer_communication")
         },
         title: "Communication takes longer",
@@ -61,7 +61,7 @@ const RULES: &[GapRule] = &[
     GapRule {
         when: "more communication is exposed that runs beside computation on the reference",
         applies: |_, candidate| {
-            candidate.subject == Subject::ExposedCommunication && candidate.has_word("hidden")
+            candidate.subject == GapSubject::ExposedCommunication && candidate.has_word("hidden")
         },
         title: "Communication that overlaps with computation on the reference only",
         issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}; of all communication {hidden} runs beside computation on the target, and {reference_hidden} on the reference.",
@@ -73,7 +73,7 @@ const RULES: &[GapRule] = &[
     GapRule {
         when: "more copies are exposed, mainly from the GPU to CPU memory",
         applies: |_, candidate| {
-            candidate.subject == Subject::ExposedCopies && candidate.has_word("reads_back")
+            candidate.subject == GapSubject::ExposedCopies && candidate.has_word("reads_back")
         },
         model: "Keep values on the GPU, and read results back rarely: several at once, into pinned memory with `non_blocking=True`, while something is computed.",
         ..COPIES
@@ -81,7 +81,7 @@ const RULES: &[GapRule] = &[
     GapRule {
         when: "more copies are exposed, and some of them may use pageable memory",
         applies: |comparison, candidate| {
-            candidate.subject == Subject::ExposedCopies && is_maybe_pageable(comparison)
+            candidate.subject == GapSubject::ExposedCopies && is_maybe_pageable(comparison)
         },
         model: "Copy from pinned memory (`pin_memory=True`, `non_blocking=True`). Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
         ..COPIES
@@ -92,7 +92,7 @@ const RULES: &[GapRule] = &[
 const COMMUNICATION: GapRule = GapRule {
     key: "more_exposed_communication",
     when: "more communication is exposed",
-    applies: |_, candidate| candidate.subject == Subject::ExposedCommunication,
+    applies: |_, candidate| candidate.subject == GapSubject::ExposedCommunication,
     title: "More exposed communication",
     issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}.",
     model: "Start collectives as soon as their data is ready, and let them run beside computation.",
@@ -124,11 +124,11 @@ const COPIES: GapRule = GapRule {
 };
 
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
-    let communication = Subject::ExposedCommunication;
+    let communication = GapSubject::ExposedCommunication;
     let kinds = [
-        (PartKind::Idle, Subject::Idle),
+        (PartKind::Idle, GapSubject::Idle),
         (PartKind::ExposedCommunication, communication),
-        (PartKind::ExposedCopies, Subject::ExposedCopies),
+        (PartKind::ExposedCopies, GapSubject::ExposedCopies),
     ];
     let found = kinds.map(|(kind, subject)| candidate(comparison, kind, subject));
     found.into_iter().flatten().collect()
@@ -141,7 +141,7 @@ fn is_maybe_pageable(comparison: &Comparison) -> bool {
     ran.any(|row| may_be_pageable(&row.key))
 }
 
-fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Option<Candidate> {
+fn candidate(comparison: &Comparison, kind: PartKind, subject: GapSubject) -> Option<Candidate> {
     let times = comparison.parts.of_kind(kind);
     let (amount, sides) = (&comparison.amount, &comparison.sides);
     // More steps have more idle time, which is not a defect. Only idle time that is certain and that a longer run has,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Subject;
+use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::sum;
@@ -184,7 +184,7 @@ fn candidate(comparison: &Comparison, kinds: &[Kind], most_ns: i64) -> Option<Ca
         return None;
     }
     let words = candidate_words(comparison, kinds, &lone, times);
-    let subject = Subject::Unmatched(lone.target.iter().map(|(at, _)| *at).collect());
+    let subject = GapSubject::Unmatched(lone.target.iter().map(|(at, _)| *at).collect());
     Some(Candidate::of_saved(
         comparison, subject, times, longer_ns, words,
     ))
@@ -257,7 +257,7 @@ fn candidate_words(
 /// division at its end.
 fn has_fused_optimizer(comparison: &Comparison, candidate: &Candidate) -> bool {
     let Pair { reference, target } = &comparison.operations.unmatched;
-    let Subject::Unmatched(rows) = &candidate.subject else {
+    let GapSubject::Unmatched(rows) = &candidate.subject else {
         return false;
     };
     let mut own = rows.iter().filter_map(|at| target.get(*at));

@@ -1,8 +1,8 @@
 //! A recommendation: a short card, its details and its reproducer.
 
-use super::Subject;
+use super::Documented;
 use crate::findings::{Confidence, Priority, Replay};
-use crate::output::document::{Block, DocTable, Document, Span, field, line, slug};
+use crate::output::markup::{Block, DocTable, Document, Span, field, line, slug};
 use crate::output::replay::mark;
 use crate::report::cards::Light;
 
@@ -75,7 +75,7 @@ impl Card<'_> {
 }
 
 /// What to do, in order: each finding with a link to its details.
-pub(super) fn write(document: &mut Document, subject: &dyn Subject) {
+pub(super) fn write(document: &mut Document, subject: &dyn Documented) {
     document.texts(subject.lead());
     for card in subject.cards() {
         document.heading(3, &card.heading());
@@ -96,7 +96,7 @@ pub(super) fn write(document: &mut Document, subject: &dyn Subject) {
     document.texts(subject.small());
 }
 
-pub(super) fn reproducers(subject: &dyn Subject) -> Document {
+pub(super) fn reproducers(subject: &dyn Documented) -> Document {
     let mut document = Document::default();
     let cards = subject.cards();
     let replays = cards

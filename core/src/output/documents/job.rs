@@ -1,7 +1,7 @@
 //! The document about a job.
 
 use crate::job::overview::{JobCard, JobOverview, ShownTable};
-use crate::output::document::{DocTable, Document, Line, line, text};
+use crate::output::markup::{DocTable, Document, Line, line, text};
 
 /// Maximum rows of a table in a document; the files have all rows.
 const MOST_ROWS: usize = 64;

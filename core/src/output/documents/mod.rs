@@ -1,15 +1,15 @@
 //! The documents about one trace and about two: the fair one for decision makers, the rough one for reviewers.
 //!
 //! ```text
-//! Subject ─fair→ Document         summary, warnings, recommendations, details, appendix
-//!         ├illustrated→ Document  the same with pictures
-//!         └rough→ Document        every step with its raw tables, gaps, questions, and the results
-//!                                 of checking all that was written ([`check`])
+//! Documented ─fair→ Document         summary, warnings, recommendations, details, appendix
+//!            ├illustrated→ Document  the same with pictures
+//!            └rough→ Document        every step with its raw tables, gaps, questions, and the results
+//!                                    of checking all that was written ([`check`])
 //! ```
 //!
-//! Both share one skeleton and one list of rules; a `Subject` provides what differs.
+//! Both share one skeleton and one list of rules; a `Documented` provides what differs.
 
-/// Methods of a [`Subject`] that are implemented as functions elsewhere.
+/// Methods of a [`Documented`] that are implemented as functions elsewhere.
 macro_rules! written_by {
     ($($method:ident -> $type:ty = $write:path;)+) => {
         $(fn $method(&self) -> $type {
@@ -26,7 +26,7 @@ mod parts;
 pub mod single;
 
 use crate::base::map::Set;
-use crate::output::document::{Block, Document, Line, line};
+use crate::output::markup::{Block, Document, Line, line};
 use card::Card;
 use check::{Check, Written};
 
@@ -86,7 +86,7 @@ struct Shown {
 }
 
 /// What documents are about: the sections in output order, then the data that checks compare them with.
-trait Subject {
+trait Documented {
     fn words(&self) -> &'static Words;
     fn title(&self) -> String;
 
@@ -180,7 +180,7 @@ pub trait Documents {
     fn checks(&self) -> Vec<Check>;
 }
 
-impl<T: Subject> Documents for T {
+impl<T: Documented> Documents for T {
     fn fair(&self) -> Document {
         fair(self, false)
     }
@@ -205,7 +205,7 @@ impl<T: Subject> Documents for T {
     }
 }
 
-fn fair(subject: &dyn Subject, with_pictures: bool) -> Document {
+fn fair(subject: &dyn Documented, with_pictures: bool) -> Document {
     let words = subject.words();
     let mut document = Document::new(&subject.title());
     document.texts(subject.window());
@@ -238,7 +238,7 @@ fn fair(subject: &dyn Subject, with_pictures: bool) -> Document {
 }
 
 /// The rough document up to the heading of the checks, which need it as input.
-fn notes(subject: &dyn Subject) -> Document {
+fn notes(subject: &dyn Documented) -> Document {
     let mut document = Document::new(&format!("{} (Rough)", subject.title()));
     document.texts(subject.window());
     let [steps, raw, middle, gaps, questions, checks] = subject.words().rough();

@@ -4,7 +4,7 @@ use crate::assess::{ThresholdInfo, Thresholds};
 use crate::base::format;
 use crate::findings::Fact;
 use crate::findings::finding::projections;
-use crate::output::document::{DocTable, Span, cell, dash, text, time};
+use crate::output::markup::{DocTable, Span, cell, dash, text, time};
 use crate::profile::timeline::GpuTimeline;
 
 pub(super) type Read = fn(&GpuTimeline) -> i64;

@@ -6,9 +6,9 @@ use super::{Exporter, Input, Listed, Source, categories, csv, file, job, markdow
 use crate::compare::{Side, sheets};
 use crate::job::Rank;
 use crate::job::sheets::{JobSheet, title as job_title};
-use crate::output::document::{html::html, markdown as to_markdown};
 use crate::output::documents::{self, Documents};
 use crate::output::json;
+use crate::output::markup::{html::html, markdown as to_markdown};
 use crate::output::replay::Package;
 use crate::report::SHEETS;
 use crate::report::sheet::Sheet;

@@ -11,9 +11,9 @@ use crate::compare::words::bound;
 use crate::names::signatures::is_tensor_type;
 use crate::output::archive;
 use crate::profile::Profile;
+use crate::profile::call::arguments::RecordedArguments;
 use crate::profile::call::entry::{Call, call};
 use crate::profile::call::reason::Reason;
-use crate::profile::call::recorded::Recorded;
 use crate::profile::operations::Operation;
 use crate::report::Report;
 
@@ -206,7 +206,9 @@ fn entry_json(
 fn common_dtype(profile: &Profile) -> Option<&str> {
     let mut times: Vec<(&str, i64)> = Vec::new();
     for operation in profile.operations() {
-        let recorded = operation.arguments(profile).and_then(Recorded::new);
+        let recorded = operation
+            .arguments(profile)
+            .and_then(RecordedArguments::new);
         let first = recorded.and_then(|recorded| {
             let mut types = (0..recorded.len()).map(|at| recorded.type_at(at));
             types.find(|dtype| is_tensor_type(dtype))

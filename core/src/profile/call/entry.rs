@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::arguments::{RecordedArguments, Tensor, Unknown};
 use super::fill::{guessed_bound, init, packed_starts, plain_init};
 use super::reason::{Reason, operator};
-use super::recorded::{Recorded, Tensor, Unknown};
 use crate::names::signatures::{Kind, Param, Schema, guessed_type, is_tensor_type, overloads};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -56,7 +56,7 @@ pub(crate) fn call(
     })?;
     let recorded = operation
         .arguments(profile)
-        .and_then(Recorded::new)
+        .and_then(RecordedArguments::new)
         .ok_or(Reason::NoArguments)?;
     let known = match op.strip_prefix("aten::") {
         Some(_) => overloads(name),
@@ -82,7 +82,7 @@ pub(crate) fn call(
 }
 
 fn by_schema(
-    recorded: &Recorded,
+    recorded: &RecordedArguments,
     op: &str,
     schema: &Schema,
     may_miss: bool,
@@ -146,7 +146,11 @@ fn is_whole(dtype: &str) -> bool {
 }
 
 /// An operator that is not in the table: the runner asks PyTorch for its signature.
-fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result<Call, Reason> {
+fn by_guess(
+    recorded: &RecordedArguments,
+    op: &str,
+    common_dtype: Option<&str>,
+) -> Result<Call, Reason> {
     let mut call = Call::new(op, None);
     if !op.starts_with("aten::") {
         call.notes.push(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::recorded::{Recorded, Tensor};
+use super::arguments::{RecordedArguments, Tensor};
 use crate::names::attention::is_backward;
 use crate::names::signatures::{Param, Schema};
 use crate::names::words::holds;
@@ -14,7 +14,7 @@ pub(crate) fn init(
     schema: &Schema,
     at: usize,
     tensor: &Tensor,
-    recorded: &Recorded,
+    recorded: &RecordedArguments,
 ) -> Value {
     /// Arguments used as a divisor or under a root.
     #[rustfmt::skip]
@@ -89,7 +89,7 @@ const ALONG: &[&str] = &[
 ];
 
 /// Exclusive upper bound for the indices of an operator.
-fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
+fn index_bound(op: &str, param: &Param, recorded: &RecordedArguments) -> Option<i64> {
     let sizes = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
     let along = |shape: &[i64], at: usize| {
         let dim = from_start(recorded.value_at(at), shape.len())?;
@@ -120,7 +120,7 @@ fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
 
 /// Start offsets of packed sequences, for an attention with unknown signature: of the integer lists after Q, K and V,
 /// the first belongs to the queries and the second to the keys.
-pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<Value> {
+pub(crate) fn packed_starts(op: &str, at: usize, recorded: &RecordedArguments) -> Option<Value> {
     let is_attention = holds(op, &["attn", "attention", "_fa2_", "_fa3_", "mha"]);
     let is_packed = |at: &usize| packed_tokens(*at, recorded).is_some();
     let operands: Vec<usize> = (0..recorded.len()).filter(is_packed).collect();
@@ -144,7 +144,7 @@ pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<
 
 /// Exclusive upper bound for the integers of an operator with unknown signature, if its name implies what they index:
 /// experts, each with its own matrix, or slots of a paged cache.
-pub(crate) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
+pub(crate) fn guessed_bound(op: &str, recorded: &RecordedArguments) -> Option<i64> {
     let mut shapes =
         (0..recorded.len()).filter_map(|at| Some(recorded.tensors_at(at)?.first()?.shape));
     if holds(op, &["experts", "fused_moe"]) {
@@ -163,7 +163,7 @@ pub(crate) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
 }
 
 /// Total positions of packed sequences: T × H × d, in some libraries 1 × T × H × d.
-fn packed_tokens(at: usize, recorded: &Recorded) -> Option<i64> {
+fn packed_tokens(at: usize, recorded: &RecordedArguments) -> Option<i64> {
     match recorded.tensors_at(at)?.first()?.shape {
         [tokens, _, _] | [1, tokens, _, _] => Some(*tokens),
         _ => None,
@@ -171,7 +171,7 @@ fn packed_tokens(at: usize, recorded: &Recorded) -> Option<i64> {
 }
 
 /// The dimension that the groups of a grouped GEMM divide: the rows of A, the columns of B, or K.
-fn grouped_size(recorded: &Recorded) -> Option<i64> {
+fn grouped_size(recorded: &RecordedArguments) -> Option<i64> {
     let shape = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
     match (shape(0)?, shape(1)?) {
         ([rows, _], [_, _, _]) => Some(*rows),

@@ -1,6 +1,6 @@
 //! The runs of a subject, each with its GPU activity.
 
-use super::{KernelKey, Subject};
+use super::{DetailsSubject, KernelKey};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
@@ -25,11 +25,11 @@ pub(super) struct Found {
 }
 
 /// The runs of a subject; `None` if there are none.
-pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
+pub(super) fn of(profile: &Profile, subject: DetailsSubject) -> Option<Found> {
     let trace = &profile.trace;
     let name_of = |name| trace.strings.get(name).to_owned();
     let found = match subject {
-        Subject::Operation(at) => {
+        DetailsSubject::Operation(at) => {
             let operation = profile.operations().get(at)?;
             let calls = operation.calls.iter().map(|call| Instance {
                 event: call.event,
@@ -42,7 +42,7 @@ pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
                 instances: calls.collect(),
             }
         }
-        Subject::Operator(at) => {
+        DetailsSubject::Operator(at) => {
             let rows = OperatorRows::of(profile);
             let row = rows.0.get(at)?;
             let calls = row.calls.iter().filter_map(|id| profile.ops.get(*id));
@@ -60,12 +60,12 @@ pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
                 instances,
             }
         }
-        Subject::Kernel(key) => Found {
+        DetailsSubject::Kernel(key) => Found {
             name: name_of(key.name),
             args: None,
             instances: kernels(profile, key),
         },
-        Subject::Call(event) => Found {
+        DetailsSubject::Call(event) => Found {
             name: name_of(trace.events.name(event)),
             args: trace.events.op_args(event),
             instances: calls(profile, event),

@@ -2,13 +2,13 @@
 //! hardware can do, and who called it.
 //!
 //! ```text
-//! Subject ─instances→ (call, its GPU activity, its time) … ─┬→ SpreadFacts  how the times differ
+//! DetailsSubject ─instances→ (call, its GPU activity, its time) … ─┬→ SpreadFacts  how the times differ
 //!                                                       ├→ tables       arguments, kernels, callers
 //!                                                       └→ PlaceLink    where to go and look
 //!          operation + Report ────────────────────────────→ Position     under the roofline
 //! ```
 //!
-//! A [`Subject`] is what the user selects: a row of a sheet, a mark in a chart, an event. Each kind resolves to
+//! A [`DetailsSubject`] is what the user selects: a row of a sheet, a mark in a chart, an event. Each kind resolves to
 //! instances, so that every part below describes the same set of runs.
 
 mod arguments;
@@ -23,7 +23,7 @@ mod tests;
 
 pub use callers::StackLine;
 pub use spread::{SpreadBar, SpreadFacts};
-pub use subject::{KernelKey, Subject};
+pub use subject::{DetailsSubject, KernelKey};
 
 use std::collections::BTreeMap;
 
@@ -143,11 +143,11 @@ struct Part {
 
 impl OpDetails {
     /// The details of a subject; `None` if the trace does not contain it.
-    pub fn new(profile: &Profile, report: &Report, subject: Subject) -> Option<OpDetails> {
+    pub fn new(profile: &Profile, report: &Report, subject: DetailsSubject) -> Option<OpDetails> {
         let found = instances::of(profile, subject)?;
         let instances = &found.instances;
         let noun = match subject {
-            Subject::Kernel(_) => "run",
+            DetailsSubject::Kernel(_) => "run",
             _ => "call",
         };
         let gpu_ns = sum(instances.iter().map(|instance| instance.gpu_ns));
@@ -166,7 +166,9 @@ impl OpDetails {
         let position = Position::of(profile, report, subject, instances, &parts);
         let family = family(profile, subject, &found.name, instances);
         let run_ns = match subject {
-            Subject::Operation(at) => report.evaluations.get(at).map_or(gpu_ns, |one| one.run_ns),
+            DetailsSubject::Operation(at) => {
+                report.evaluations.get(at).map_or(gpu_ns, |one| one.run_ns)
+            }
             _ => gpu_ns,
         };
         let tables = [
@@ -191,7 +193,7 @@ impl OpDetails {
                 .unwrap_or_default(),
             verdict: position.verdict,
             gap: match subject {
-                Subject::Operation(at) => GapChart::of(profile, report, at),
+                DetailsSubject::Operation(at) => GapChart::of(profile, report, at),
                 _ => None,
             },
             spread: SpreadFacts::of(profile, instances, &order, &report.options.thresholds, noun),
@@ -208,12 +210,12 @@ impl OpDetails {
 fn figures(
     profile: &Profile,
     report: &Report,
-    subject: Subject,
+    subject: DetailsSubject,
     gpu_ns: i64,
     n_calls: String,
 ) -> Vec<(String, String)> {
     let operation = match subject {
-        Subject::Operation(at) => profile.operations().get(at),
+        DetailsSubject::Operation(at) => profile.operations().get(at),
         _ => None,
     };
     let estimate = operation.and_then(|one| one.estimate.as_ref());
@@ -231,18 +233,18 @@ fn figures(
     known.collect()
 }
 
-fn kind(profile: &Profile, subject: Subject) -> &'static str {
+fn kind(profile: &Profile, subject: DetailsSubject) -> &'static str {
     // Some operations are identified only by a kernel's name.
     let is_kernel = |at| {
         let operation = profile.operations().get(at);
         operation.is_some_and(Operation::is_kernel)
     };
     match subject {
-        Subject::Operation(at) if is_kernel(at) => "Kernel",
-        Subject::Operation(_) => "Operation",
-        Subject::Operator(_) => "Operator",
-        Subject::Kernel(_) => "Kernel",
-        Subject::Call(_) => "Call",
+        DetailsSubject::Operation(at) if is_kernel(at) => "Kernel",
+        DetailsSubject::Operation(_) => "Operation",
+        DetailsSubject::Operator(_) => "Operator",
+        DetailsSubject::Kernel(_) => "Kernel",
+        DetailsSubject::Call(_) => "Call",
     }
 }
 
@@ -344,8 +346,13 @@ fn tree(profile: &Profile) -> &CallTree {
 }
 
 /// The kind of work: that of the operation, otherwise derived from names.
-fn family(profile: &Profile, subject: Subject, name: &str, instances: &[Instance]) -> Family {
-    if let Subject::Operation(at) = subject {
+fn family(
+    profile: &Profile,
+    subject: DetailsSubject,
+    name: &str,
+    instances: &[Instance],
+) -> Family {
+    if let DetailsSubject::Operation(at) = subject {
         let operation = profile.operations().get(at);
         return operation.map_or(Family::Other, |operation| operation.family);
     }
@@ -353,8 +360,8 @@ fn family(profile: &Profile, subject: Subject, name: &str, instances: &[Instance
     let work = first.and_then(|id| profile.gpu.get(*id));
     let kernel = work.map(|work| profile.trace.strings.get(work.name));
     match (subject, work.and_then(|work| work.parent_op)) {
-        (Subject::Kernel(_), None) => family_of_kernel(name),
-        (Subject::Kernel(_), Some(op)) => {
+        (DetailsSubject::Kernel(_), None) => family_of_kernel(name),
+        (DetailsSubject::Kernel(_), Some(op)) => {
             let event = profile.tree.event(op);
             let op = event.map_or("", |event| {
                 profile.trace.strings.get(profile.trace.events.name(event))
@@ -366,8 +373,8 @@ fn family(profile: &Profile, subject: Subject, name: &str, instances: &[Instance
 }
 
 /// The operations that the GPU activity of some instances belongs to.
-fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Part> {
-    if matches!(subject, Subject::Operation(_)) {
+fn parts(profile: &Profile, subject: DetailsSubject, instances: &[Instance]) -> Vec<Part> {
+    if matches!(subject, DetailsSubject::Operation(_)) {
         return Vec::new();
     }
     // A call inside another one with its name is part of both.
@@ -404,12 +411,12 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
 fn findings(
     profile: &Profile,
     report: &Report,
-    subject: Subject,
+    subject: DetailsSubject,
     instances: &[Instance],
     parts: &[Part],
 ) -> Vec<FindingLink> {
     let operations: Vec<usize> = match subject {
-        Subject::Operation(at) => vec![at],
+        DetailsSubject::Operation(at) => vec![at],
         _ => parts.iter().map(|part| part.operation).collect(),
     };
     let work = instances.iter().flat_map(|instance| &instance.work);

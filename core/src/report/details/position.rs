@@ -1,6 +1,6 @@
 //! The position of an operation relative to the roofline, or why that is unknown.
 
-use super::{Instance, Part, Subject};
+use super::{DetailsSubject, Instance, Part};
 use crate::assess::rates::mean_rate;
 use crate::base::format;
 use crate::findings::Assessment;
@@ -49,23 +49,23 @@ impl Position {
     pub(super) fn of(
         profile: &Profile,
         report: &Report,
-        subject: Subject,
+        subject: DetailsSubject,
         instances: &[Instance],
         parts: &[Part],
     ) -> Position {
         let known = match subject {
-            Subject::Operation(at) => of_operation(profile, report, at),
+            DetailsSubject::Operation(at) => of_operation(profile, report, at),
             _ if instances.iter().all(|instance| instance.work.is_empty()) => Err(NO_WORK),
-            Subject::Kernel(key) if key.launcher.is_none() => Err(NO_CALLER),
+            DetailsSubject::Kernel(key) if key.launcher.is_none() => Err(NO_CALLER),
             // All GPU time belongs to operations, except that of collectives.
             _ if parts.is_empty() => Err(COMMUNICATION),
-            Subject::Operator(_) => Err(SEVERAL_SHAPES),
-            Subject::Kernel(_) => Err(PART_OF_OPERATION),
-            Subject::Call(_) => Err(AROUND_OPERATIONS),
+            DetailsSubject::Operator(_) => Err(SEVERAL_SHAPES),
+            DetailsSubject::Kernel(_) => Err(PART_OF_OPERATION),
+            DetailsSubject::Call(_) => Err(AROUND_OPERATIONS),
         };
         known.unwrap_or_else(|why| {
             let counted = match subject {
-                Subject::Operation(at) => counted_by_profiler(profile, report, at),
+                DetailsSubject::Operation(at) => counted_by_profiler(profile, report, at),
                 _ => None,
             };
             Position {

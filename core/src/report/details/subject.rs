@@ -13,7 +13,7 @@ const KERNELS: &str = "kernel_summary";
 
 /// What the details are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub enum DetailsSubject {
     /// An operator with its arguments: a position in [`Profile::operations`].
     Operation(usize),
     /// An operator with any arguments: a position in the groups of [`Profile::ops`].
@@ -66,19 +66,19 @@ impl KernelKey {
     }
 }
 
-impl Subject {
+impl DetailsSubject {
     /// The subject of an event: the operation that it is a call of or that it launches or runs GPU activity for,
     /// otherwise its kernel, otherwise the call itself.
-    pub fn of_event(profile: &Profile, event: EventId) -> Subject {
+    pub fn of_event(profile: &Profile, event: EventId) -> DetailsSubject {
         let category = profile.trace.events.category(event);
         if category.is_gpu() {
             let work = profile.launches.id_of(event);
             let owner = work.and_then(|work| profile.owner_of(work));
-            let kernel = || KernelKey::of(profile, work?).map(Subject::Kernel);
+            let kernel = || KernelKey::of(profile, work?).map(DetailsSubject::Kernel);
             return owner
-                .map(|owner| Subject::Operation(owner.operation))
+                .map(|owner| DetailsSubject::Operation(owner.operation))
                 .or_else(kernel)
-                .unwrap_or(Subject::Call(event));
+                .unwrap_or(DetailsSubject::Call(event));
         }
         let operations = profile.operations();
         let is_call = |operation: &&crate::profile::operations::Operation| {
@@ -87,42 +87,47 @@ impl Subject {
         if category == Category::CpuOp
             && let Some(at) = operations.iter().position(|each| is_call(&each))
         {
-            return Subject::Operation(at);
+            return DetailsSubject::Operation(at);
         }
         if category.is_runtime() {
             let node = profile.tree.node_of(event);
             let work = node.and_then(|node| profile.tree.gpu_work(node).first());
             if let Some(owner) = work.and_then(|work| profile.owner_of(*work)) {
-                return Subject::Operation(owner.operation);
+                return DetailsSubject::Operation(owner.operation);
             }
         }
-        Subject::Call(event)
+        DetailsSubject::Call(event)
     }
 
     /// The subject of a row of a sheet; `None` for a sheet whose rows are not about GPU activity.
-    pub fn of_row(profile: &Profile, report: &Report, sheet: &str, row: usize) -> Option<Subject> {
+    pub fn of_row(
+        profile: &Profile,
+        report: &Report,
+        sheet: &str,
+        row: usize,
+    ) -> Option<DetailsSubject> {
         let sheet = report.sheet(profile, sheet)?;
         let cells = sheet.rows.get(row)?;
         match sheet.name {
-            OPERATIONS => Some(Subject::Operation(row)),
-            OPERATORS => Some(Subject::Operator(row)),
-            KERNELS => KernelKey::of_row(profile, sheet, cells).map(Subject::Kernel),
+            OPERATIONS => Some(DetailsSubject::Operation(row)),
+            OPERATORS => Some(DetailsSubject::Operator(row)),
+            KERNELS => KernelKey::of_row(profile, sheet, cells).map(DetailsSubject::Kernel),
             _ => None,
         }
     }
 
-    /// The sheet and the row of this subject, the inverse of [`Subject::of_row`]; `None` if the report has none.
+    /// The sheet and the row of this subject, the inverse of [`DetailsSubject::of_row`]; `None` if the report has none.
     pub fn row(self, profile: &Profile, report: &Report) -> Option<(&'static str, usize)> {
         let (name, row) = match self {
-            Subject::Operation(at) => (OPERATIONS, at),
-            Subject::Operator(at) => (OPERATORS, at),
-            Subject::Kernel(key) => {
+            DetailsSubject::Operation(at) => (OPERATIONS, at),
+            DetailsSubject::Operator(at) => (OPERATORS, at),
+            DetailsSubject::Kernel(key) => {
                 let sheet = report.sheet(profile, KERNELS)?;
                 let is_key =
                     |cells: &Vec<Cell>| KernelKey::of_row(profile, sheet, cells) == Some(key);
                 (KERNELS, sheet.rows.iter().position(is_key)?)
             }
-            Subject::Call(_) => return None,
+            DetailsSubject::Call(_) => return None,
         };
         let n_rows = report.sheet(profile, name)?.rows.len();
         (row < n_rows).then_some((name, row))

@@ -40,7 +40,7 @@ fn products() -> Timetable {
 }
 
 #[track_caller]
-fn details_of(profile: &Profile, options: &ReportOptions, subject: Subject) -> OpDetails {
+fn details_of(profile: &Profile, options: &ReportOptions, subject: DetailsSubject) -> OpDetails {
     let report = Report::new(profile, options);
     match OpDetails::new(profile, &report, subject) {
         Some(details) => details,
@@ -50,7 +50,11 @@ fn details_of(profile: &Profile, options: &ReportOptions, subject: Subject) -> O
 
 /// The first operation, with no GPU chosen.
 fn first(profile: &Profile) -> OpDetails {
-    details_of(profile, &ReportOptions::default(), Subject::Operation(0))
+    details_of(
+        profile,
+        &ReportOptions::default(),
+        DetailsSubject::Operation(0),
+    )
 }
 
 fn event(profile: &Profile, name: &str) -> EventId {
@@ -181,7 +185,11 @@ fn a_copy_over_a_link_has_no_roof() {
         .launch(1, 1..2)
         .copy(1, "Memcpy HtoD (Pageable -> Device)", 100..130)
         .profile();
-    let details = details_of(&profile, &options_on("MI300X"), Subject::Operation(0));
+    let details = details_of(
+        &profile,
+        &options_on("MI300X"),
+        DetailsSubject::Operation(0),
+    );
     let verdict = &details.verdict;
     assert!(
         verdict.starts_with("It copies between memories over a link"),
@@ -200,7 +208,11 @@ fn the_roof_and_what_reaching_it_is_worth() {
             .profile()
     };
     let profile = product(MM);
-    let details = details_of(&profile, &options_on("MI300X"), Subject::Operation(0));
+    let details = details_of(
+        &profile,
+        &options_on("MI300X"),
+        DetailsSubject::Operation(0),
+    );
     assert!(details.on_roofline);
     assert_eq!(
         plain(&details.verdict),
@@ -216,7 +228,11 @@ fn the_roof_and_what_reaching_it_is_worth() {
     assert_eq!((details.savings.as_str(), details.on_roofline), ("", false));
     // 8 192³ cannot run in 30 µs.
     let profile = product(&MM.replace("1024", "8192"));
-    let details = details_of(&profile, &options_on("MI300X"), Subject::Operation(0));
+    let details = details_of(
+        &profile,
+        &options_on("MI300X"),
+        DetailsSubject::Operation(0),
+    );
     assert!(details.verdict.contains("or the data stays in caches"));
     assert_eq!((details.savings.as_str(), details.on_roofline), ("", true));
 }
@@ -233,7 +249,7 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
         .op("aten::view", 60..61)
         .kernel(9, "stray_kernel", 210..215)
         .profile();
-    let of = |name| Subject::of_event(&profile, event(&profile, name));
+    let of = |name| DetailsSubject::of_event(&profile, event(&profile, name));
     for (subject, why) in [
         (of("my::op"), "Its shapes were not recorded"),
         (of("my::shaped"), "There is no FLOP/byte model"),
@@ -248,7 +264,7 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
         (of("stray_kernel"), "No call is known that launched it"),
         (of("aten::view"), "Nothing that it calls runs on the GPU"),
         (
-            Subject::Operator(0),
+            DetailsSubject::Operator(0),
             "The % of roofline is computed for one set of shapes",
         ),
     ] {
@@ -260,14 +276,14 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
 #[test]
 fn an_event_leads_to_its_operation() {
     let profile = products().profile();
-    let of = |name: &str| Subject::of_event(&profile, event(&profile, name));
+    let of = |name: &str| DetailsSubject::of_event(&profile, event(&profile, name));
     // The call, its launch, and the kernels.
     for name in ["aten::mm", "cudaLaunchKernel", "gemm", "splitk_reduce"] {
-        assert_eq!(of(name), Subject::Operation(0), "{name}");
+        assert_eq!(of(name), DetailsSubject::Operation(0), "{name}");
     }
-    assert_eq!(of("fill_kernel"), Subject::Operation(1));
+    assert_eq!(of("fill_kernel"), DetailsSubject::Operation(1));
     let linear = of("aten::linear");
-    assert!(matches!(linear, Subject::Call(_)), "{linear:?}");
+    assert!(matches!(linear, DetailsSubject::Call(_)), "{linear:?}");
     let details = details_of(&profile, &ReportOptions::default(), linear);
     assert_eq!(values(&details.figures)[0], "70.0 µs");
     let [mm] = &details.operations[..] else {
@@ -303,15 +319,21 @@ fn rows_of_sheets_are_subjects_with_the_figures_of_the_row() {
             ["8.00 µs", "6.7 %", "1 run"],
         ),
     ] {
-        let subject = Subject::of_row(&profile, &report, sheet, row).unwrap();
+        let subject = DetailsSubject::of_row(&profile, &report, sheet, row).unwrap();
         let details = OpDetails::new(&profile, &report, subject).unwrap();
         assert_eq!(details.name, name);
         assert_eq!(values(&details.figures), figures);
         // And back: a subject finds its row.
         assert_eq!(details.row, Some((sheet.to_owned(), row as u32)));
     }
-    assert_eq!(Subject::of_row(&profile, &report, "gpu_timeline", 0), None);
-    assert_eq!(Subject::of_row(&profile, &report, "ops_summary", 9), None);
+    assert_eq!(
+        DetailsSubject::of_row(&profile, &report, "gpu_timeline", 0),
+        None
+    );
+    assert_eq!(
+        DetailsSubject::of_row(&profile, &report, "ops_summary", 9),
+        None
+    );
 }
 
 #[test]
@@ -323,7 +345,7 @@ fn a_finding_is_found_from_its_evidence() {
     // From the operation, and from its operator and its kernel.
     let report = Report::new(&profile, &options_on("MI300X"));
     for sheet in ["unified_perf_summary", "ops_summary", "kernel_summary"] {
-        let subject = Subject::of_row(&profile, &report, sheet, 0).unwrap();
+        let subject = DetailsSubject::of_row(&profile, &report, sheet, 0).unwrap();
         let details = OpDetails::new(&profile, &report, subject).unwrap();
         let numbers: Vec<usize> = details.findings.iter().map(|one| one.number).collect();
         assert_eq!(numbers, [1], "{sheet}");

@@ -1,6 +1,6 @@
 //! The sections of the details panel, in order.
 
-use dormer_core::output::document::slug;
+use dormer_core::output::markup::slug;
 use dormer_core::report::details::{
     FindingLink, OpDetails, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
 };

@@ -1,7 +1,7 @@
 //! The entries of the palette: what can be found, and what choosing it does.
 
 use dormer_core::assess::Thresholds;
-use dormer_core::output::document::slug;
+use dormer_core::output::markup::slug;
 
 use crate::page::components::offline::{KEEP, SITES};
 use crate::page::engine::TraceSource;

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Subject;
+use super::GapSubject;
 use super::advice::{
     advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides, has_separate_gemms,
     is_other_attention, lacks_tf32, loses_by_separate_gemms, stride_words,
@@ -209,7 +209,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         priority: priority(&comparison.thresholds, first, percent),
         replay: replay(comparison, first),
         words,
-        subject: Subject::Operations(rows),
+        subject: GapSubject::Operations(rows),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Idle time that grows: by the code that runs in it, by its causes, and by the number of kernels.
 
-use super::{OTHER_AMOUNT, SHARES, Subject};
+use super::{GapSubject, OTHER_AMOUNT, SHARES};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::percent_or_zero;
@@ -15,7 +15,7 @@ use crate::findings::Words;
 
 pub(super) const OF_GRAPH_BREAKS: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, mostly before compiled regions, of which a step has at least twice as many",
-    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("regions"),
+    applies: |_, candidate| candidate.subject == GapSubject::Idle && candidate.has_word("regions"),
     title: "More idle time: graph breaks",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: a step of the target enters {regions}, one of the reference {reference_regions}.",
     model: "Find what splits the compiled code on the target: `TORCH_LOGS=graph_breaks` lists each break, and `fullgraph=True` raises an error at the first (printing, `.item()`, branches that depend on values, calls that cannot be traced).",
@@ -24,7 +24,9 @@ pub(super) const OF_GRAPH_BREAKS: GapRule = GapRule {
 
 pub(super) const OF_SLOWER_CPU: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, and nearly all operators take at least 1.1 times as long on the CPU, which is at least half of what is more",
-    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("cpu_ratio"),
+    applies: |_, candidate| {
+        candidate.subject == GapSubject::Idle && candidate.has_word("cpu_ratio")
+    },
     title: "More idle time: the CPU takes longer for the same calls",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: the CPU takes {cpu_ratio} as long for the same operators.",
     model: "Find what slows the CPU down on the target: a slower model or clock, power saving, cores that a container limits or other processes share, memory of another socket, or a profiler that records more (stacks, shapes, memory). Then let it do less: {then}",
@@ -33,7 +35,9 @@ pub(super) const OF_SLOWER_CPU: GapRule = GapRule {
 
 pub(super) const OF_CODE: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, and most of that while one piece of code runs",
-    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("code_model"),
+    applies: |_, candidate| {
+        candidate.subject == GapSubject::Idle && candidate.has_word("code_model")
+    },
     title: "More idle time: {code}",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}; {code_grown} of the {grown} more are in {code}.",
     model: "{code_model}",
@@ -43,7 +47,7 @@ pub(super) const OF_CODE: GapRule = GapRule {
 
 pub(super) const OF_KERNELS: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, in gaps between more kernels that are already queued",
-    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("gap"),
+    applies: |_, candidate| candidate.subject == GapSubject::Idle && candidate.has_word("gap"),
     title: "More gaps between queued kernels",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: it runs {pieces} kernels and copies against {reference_pieces}, with {gap} between those that are queued.",
     model: "Launch fewer kernels: fuse short ones (`torch.compile`, operators on lists of tensors), or replay the step as a GPU graph, which has shorter gaps.",
@@ -53,7 +57,9 @@ pub(super) const OF_KERNELS: GapRule = GapRule {
 
 pub(super) const OF_CAUSE: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, for a cause that the report of the target alone finds",
-    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("own_model"),
+    applies: |_, candidate| {
+        candidate.subject == GapSubject::Idle && candidate.has_word("own_model")
+    },
     title: "More idle time: {cause}",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}; {cause_grown} of the {grown} more are {cause}.",
     model: "{own_model}",
@@ -64,7 +70,7 @@ pub(super) const OF_CAUSE: GapRule = GapRule {
 pub(super) const OF_GRAPHS: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, and most of its work is launched by graphs",
     applies: |comparison, candidate| {
-        candidate.subject == Subject::Idle && comparison.sides.target.runs_graphs
+        candidate.subject == GapSubject::Idle && comparison.sides.target.runs_graphs
     },
     model: "Most kernels run in GPU graphs already: see in the report of the target alone what the CPU does between graph launches, and prepare the next one while one runs.",
     ..IDLE
@@ -73,7 +79,7 @@ pub(super) const OF_GRAPHS: GapRule = GapRule {
 pub(super) const OF_LAUNCHES: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, and waits for launches",
     applies: |_, candidate| {
-        candidate.subject == Subject::Idle && candidate.has_word("is_launch_bound")
+        candidate.subject == GapSubject::Idle && candidate.has_word("is_launch_bound")
     },
     model: "Capture the step in a GPU graph (`torch.compile` with `mode=\"reduce-overhead\"`), or launch fewer and larger kernels.",
     ..IDLE
@@ -82,7 +88,7 @@ pub(super) const OF_LAUNCHES: GapRule = GapRule {
 pub(super) const IDLE: GapRule = GapRule {
     key: "more_idle",
     when: "the GPU of the target is idle for longer",
-    applies: |_, candidate| candidate.subject == Subject::Idle,
+    applies: |_, candidate| candidate.subject == GapSubject::Idle,
     title: "More idle time",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}.",
     model: "See in the report of the target alone what the CPU does in this time, and take that out of the loop.",

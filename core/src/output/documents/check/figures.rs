@@ -5,7 +5,7 @@ use super::structure::{detail, pairs, short};
 use super::{Verdict, Written};
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::output::document::{Span, plain};
+use crate::output::markup::{Span, plain};
 
 fn not_recorded() -> Verdict {
     Verdict::NotApplicable("no GPU activity was recorded".to_owned())

@@ -4,7 +4,7 @@ use super::read::{lines_of, prose, sentences, without_names};
 use super::structure::{pairs, short};
 use super::{Verdict, Written};
 use crate::names::words::contains_any;
-use crate::output::document::{Block, Span};
+use crate::output::markup::{Block, Span};
 
 pub(super) fn names(written: &Written) -> Verdict {
     let Some(known) = written.subject.quotable() else {
@@ -193,7 +193,7 @@ fn n_lines(blocks: &[Block]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::document::{DocTable, Document};
+    use crate::output::markup::{DocTable, Document};
 
     #[test]
     fn keys_of_files_are_distinguished_from_words() {

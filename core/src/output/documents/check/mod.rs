@@ -1,7 +1,7 @@
 //! Checks the documents: reads what was written and compares it with its source. The results are in the rough document.
 //!
 //! ```text
-//! Written (fair, rough, findings files) + Subject ─RULES→ Check, one each
+//! Written (fair, rough, findings files) + Documented ─RULES→ Check, one each
 //! ```
 //!
 //! Numbers and names are those of the rules that apply to reports of this kind. To add a check, add a function next to
@@ -14,8 +14,8 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-use super::{File, Subject, fair, notes};
-use crate::output::document::{DocTable, Document, line};
+use super::{Documented, File, fair, notes};
+use crate::output::markup::{DocTable, Document, line};
 
 /// Whether a report satisfies one of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl From<Vec<String>> for Verdict {
 
 /// Everything that was written about a subject.
 pub(super) struct Written<'a> {
-    subject: &'a dyn Subject,
+    subject: &'a dyn Documented,
     fair: Document,
     /// Up to the heading of the checks.
     pub(super) rough: Document,
@@ -65,7 +65,7 @@ pub(super) struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    pub(super) fn new(subject: &'a dyn Subject) -> Written<'a> {
+    pub(super) fn new(subject: &'a dyn Documented) -> Written<'a> {
         Written {
             subject,
             fair: fair(subject, false),

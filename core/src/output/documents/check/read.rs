@@ -1,7 +1,7 @@
 //! How checks read a document: its parts, its prose and its numbers.
 
 use crate::base::format::is_digits;
-use crate::output::document::{Block, DocTable, Document, Span, below, plain};
+use crate::output::markup::{Block, DocTable, Document, Span, below, plain};
 
 /// A heading and the blocks below it.
 pub(super) struct Part<'a> {

@@ -4,8 +4,8 @@ use super::read::{Part, headings, parts, prose, table};
 use super::{Verdict, Written};
 use crate::base::format;
 use crate::import::warning::WarningKind;
-use crate::output::document::{Document, Span, plain, slug};
 use crate::output::documents::card::Card;
+use crate::output::markup::{Document, Span, plain, slug};
 
 pub(super) fn sections(written: &Written) -> Verdict {
     let mut defects = Vec::new();

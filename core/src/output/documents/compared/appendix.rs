@@ -8,10 +8,10 @@ use crate::compare::hardware::Figure;
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::hardware::Basis;
-use crate::output::document::{DocTable, Document, code, text};
 use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
+use crate::output::markup::{DocTable, Document, code, text};
 
 const MAX_ROWS: usize = 20;
 

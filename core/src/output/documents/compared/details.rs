@@ -7,12 +7,12 @@ use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::compare::caveats::verdict_sentence;
 use crate::compare::comparison::Comparison;
-use crate::compare::findings::{Gap, Subject as About};
+use crate::compare::findings::{Gap, GapSubject};
 use crate::compare::ops::MatchedOp;
 use crate::compare::words;
-use crate::output::document::{DocTable, Document};
 use crate::output::documents::parts::projection;
-use crate::output::documents::{Part, Subject, part};
+use crate::output::documents::{Documented, Part, part};
+use crate::output::markup::{DocTable, Document};
 
 /// Number of operations with a section of their own, besides those of gaps.
 const N_OPERATIONS: usize = 6;
@@ -45,23 +45,25 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
 pub(super) fn places(comparison: &Comparison) -> Vec<String> {
     let gaps = comparison.gaps.ranked.iter();
     gaps.map(|gap| match &gap.subject {
-        About::Operations(rows) => operations(comparison, gap)
-            .next()
-            .map_or(String::new(), |op| match rows.len() {
-                1 => heading(op),
-                n => format!("{} with {n} sets of arguments", words::quoted(&op.name)),
-            }),
-        About::Unmatched(_) => "Operations of the target alone".to_owned(),
-        About::ExposedCommunication => "Exposed communication".to_owned(),
-        About::ExposedCopies => "Exposed memory copies".to_owned(),
-        About::Idle => "Idle time".to_owned(),
+        GapSubject::Operations(rows) => {
+            operations(comparison, gap)
+                .next()
+                .map_or(String::new(), |op| match rows.len() {
+                    1 => heading(op),
+                    n => format!("{} with {n} sets of arguments", words::quoted(&op.name)),
+                })
+        }
+        GapSubject::Unmatched(_) => "Operations of the target alone".to_owned(),
+        GapSubject::ExposedCommunication => "Exposed communication".to_owned(),
+        GapSubject::ExposedCopies => "Exposed memory copies".to_owned(),
+        GapSubject::Idle => "Idle time".to_owned(),
     })
     .collect()
 }
 
 fn operations<'a>(comparison: &'a Comparison, gap: &'a Gap) -> impl Iterator<Item = &'a MatchedOp> {
     let rows: &[usize] = match &gap.subject {
-        About::Operations(rows) => rows,
+        GapSubject::Operations(rows) => rows,
         _ => &[],
     };
     let matched = &comparison.operations.matched;
@@ -117,7 +119,7 @@ fn longest(comparison: &Comparison) -> Vec<&MatchedOp> {
     let gaps = &comparison.gaps.ranked;
     let is_known = |at: usize| {
         gaps.iter()
-            .any(|gap| matches!(&gap.subject, About::Operations(rows) if rows.contains(&at)))
+            .any(|gap| matches!(&gap.subject, GapSubject::Operations(rows) if rows.contains(&at)))
     };
     let all = comparison.operations.matched.iter().enumerate();
     let others = all.filter(|(at, _)| !is_known(*at)).map(|(_, op)| op);

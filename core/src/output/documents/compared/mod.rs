@@ -12,13 +12,13 @@ pub(super) mod tests;
 mod working_notes;
 
 use super::card::Card;
-use super::{Part, Picture, Shown, Subject, Words};
+use super::{Documented, Part, Picture, Shown, Words};
 use crate::base::format;
 use crate::base::interval::percent_or_zero;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::Gap;
 use crate::compare::pair::Which;
-use crate::output::document::{Document, Line, line};
+use crate::output::markup::{Document, Line, line};
 use crate::output::title;
 use crate::report::cards::small;
 
@@ -53,7 +53,7 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
     }
 }
 
-impl Subject for Comparison {
+impl Documented for Comparison {
     fn words(&self) -> &'static Words {
         &Words {
             problem: "Gap",

@@ -5,7 +5,7 @@ use crate::compare::expected::RooflineTime;
 use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
-use crate::output::document::{DocTable, Line, count, dash, line, text, time};
+use crate::output::markup::{DocTable, Line, count, dash, line, text, time};
 
 pub(super) fn heading(op: &MatchedOp) -> String {
     label(&words::quoted(&op.name), &op.shapes)

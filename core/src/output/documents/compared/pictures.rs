@@ -9,9 +9,9 @@ use crate::base::log_scale::LogScale;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::pair::{Pair, Which};
-use crate::output::document::svg::{IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::output::documents::parts::TIMELINE;
+use crate::output::markup::svg::{IDLE, Svg, WIDTH, color};
 
 /// Colors for parts that take longer on the target, and for parts that take less time.
 const LONGER: &str = "#c8553d";

@@ -5,14 +5,14 @@ use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::findings::SLOWER_MACHINE;
-use crate::compare::gap::Subject;
+use crate::compare::gap::GapSubject;
 use crate::compare::ops::label;
 use crate::compare::pair::{Pair, Which};
 use crate::compare::steps::StepPair;
 use crate::compare::time_parts::{PartKind, Step};
 use crate::compare::words;
-use crate::output::document::{DocTable, Document, Line, dash, line, text, time};
 use crate::output::documents::parts::Read;
+use crate::output::markup::{DocTable, Document, Line, dash, line, text, time};
 use crate::profile::timeline::GpuTimeline;
 
 const N_NAMED: usize = 3;
@@ -340,7 +340,9 @@ fn verdicts(comparison: &Comparison) -> Option<String> {
         .ranked
         .iter()
         .find_map(|gap| match &gap.subject {
-            Subject::Operations(rows) if gap.pattern == SLOWER_MACHINE => Some(rows.len() as u64),
+            GapSubject::Operations(rows) if gap.pattern == SLOWER_MACHINE => {
+                Some(rows.len() as u64)
+            }
             _ => None,
         });
     let alike = alike.map_or(String::new(), |n| {

@@ -12,9 +12,9 @@ use crate::compare::pair::{Pair, Which};
 use crate::compare::steps::StepPair;
 use crate::compare::words;
 use crate::names::Family;
-use crate::output::document::{DocTable, Line, code, dash, line, text};
 use crate::output::documents::parts::more;
 use crate::output::documents::{Part, part};
+use crate::output::markup::{DocTable, Line, code, dash, line, text};
 
 /// Number of parts of the difference that are shown individually.
 pub(super) const N_STEPS: usize = 12;

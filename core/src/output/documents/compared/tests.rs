@@ -3,9 +3,9 @@
 use super::*;
 use crate::compare::Pair;
 use crate::compare::testing::compared;
-use crate::output::document::{Block, html::html, markdown, plain};
 use crate::output::documents::Documents;
 use crate::output::documents::check::Verdict;
+use crate::output::markup::{Block, html::html, markdown, plain};
 use crate::output::title::of_comparison;
 use crate::testing::Timetable;
 

@@ -12,9 +12,9 @@ use crate::compare::pair::{Pair, Which};
 use crate::compare::properties::TraceProperties;
 use crate::compare::words;
 use crate::hardware::roofline::Bound;
-use crate::output::document::{DocTable, Document, Line, code, count, dash, line, text};
 use crate::output::documents::parts::{Read, TIMELINE};
 use crate::output::documents::{Part, part};
+use crate::output::markup::{DocTable, Document, Line, code, count, dash, line, text};
 use crate::perf::Work;
 use crate::report::overview::Measure;
 

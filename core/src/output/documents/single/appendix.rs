@@ -2,10 +2,10 @@
 
 use super::Input;
 use super::summary::quality_line;
-use crate::output::document::{DocTable, Document, Span, code, line};
 use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
+use crate::output::markup::{DocTable, Document, Span, code, line};
 use crate::output::replay::{Package, candidates};
 use crate::report::overview::{RepairedFigure, RepairedKind, ServingFacts};
 

@@ -8,10 +8,10 @@ use crate::findings::outcome::Assessed;
 use crate::findings::{
     Assessment, Estimate, Outcome, RankedFinding, Row, Status, Tier, is_launch_scale, run_time,
 };
-use crate::output::document::{DocTable, Document, Line, Span, code, dash};
 use crate::output::documents::card::Card;
 use crate::output::documents::parts::{TIMELINE, figures, more, projection};
-use crate::output::documents::{Part, Subject, part};
+use crate::output::documents::{Documented, Part, part};
+use crate::output::markup::{DocTable, Document, Line, Span, code, dash};
 use crate::profile::operations::Operation;
 use crate::trace::StringId;
 

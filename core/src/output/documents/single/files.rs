@@ -5,9 +5,9 @@ use super::{Input, details, transfers};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::{Confidence, Finding, Outcome, RankedFinding, Status, Tier};
-use crate::output::document::{Block, Document, Line, field};
 use crate::output::documents::File;
 use crate::output::documents::parts::figures;
+use crate::output::markup::{Block, Document, Line, field};
 use crate::report::cards::impact_sentence;
 
 /// A section: its heading, and what writes its content.
@@ -198,7 +198,7 @@ fn recommendations(document: &mut Document, source: &Input, outcome: &Outcome) {
 #[cfg(test)]
 mod tests {
     use super::Input;
-    use crate::output::document::markdown;
+    use crate::output::markup::markdown;
     use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 

@@ -12,11 +12,11 @@ mod transfers;
 mod working_notes;
 
 use super::card::Card;
-use super::{File, Names, Part, Picture, Shown, Subject, Words};
+use super::{Documented, File, Names, Part, Picture, Shown, Words};
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::findings::{Estimate, Outcome};
-use crate::output::document::{Document, Line};
+use crate::output::markup::{Document, Line};
 use crate::output::title;
 use crate::profile::Profile;
 use crate::report::Report;
@@ -75,7 +75,7 @@ fn percent(percent: Option<f64>) -> String {
     percent.map_or("–".to_owned(), format::percent)
 }
 
-impl Subject for Input<'_> {
+impl Documented for Input<'_> {
     fn words(&self) -> &'static Words {
         &Words {
             problem: "Issue",

@@ -7,8 +7,8 @@ use super::Input;
 use crate::base::format;
 use crate::base::log_scale::LogScale;
 use crate::findings::Impact;
-use crate::output::document::svg::{IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
+use crate::output::markup::svg::{IDLE, Svg, WIDTH, color};
 use crate::profile::timeline::GpuClass;
 use crate::report::charts::{self, Spot};
 

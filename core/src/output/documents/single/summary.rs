@@ -5,7 +5,7 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
-use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text};
+use crate::output::markup::{DocTable, Document, Line, Span, code, dash, line, text};
 use crate::report::overview::{Level, LimitKind, Measure, QualityLine, SplitKind, SplitPart};
 use crate::report::top::{N_TOP, TopOperation, top_operations};
 

@@ -3,8 +3,8 @@
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::*;
-use crate::output::document::markdown;
 use crate::output::documents::Documents;
+use crate::output::markup::markdown;
 use crate::report::ReportOptions;
 use crate::report::cards::{Light, asides};
 use crate::testing::{Timetable, options_on};

@@ -6,7 +6,7 @@ use crate::base::format;
 use crate::base::value::Value;
 use crate::findings::Outcome;
 use crate::findings::multi_kernel::{Facts, causes, out_of_reach, patterns};
-use crate::output::document::{Document, field};
+use crate::output::markup::{Document, field};
 use crate::profile::copies::Direction;
 use crate::report::cards::NOT_QUANTIFIABLE;
 

@@ -25,8 +25,8 @@ mod trees;
 
 use super::{Listed, file};
 use crate::findings::{Outcome, Status, Tier};
-use crate::output::document::markdown;
 use crate::output::json::pretty;
+use crate::output::markup::markdown;
 use crate::profile::Profile;
 use crate::report::Report;
 use manifest::manifest;

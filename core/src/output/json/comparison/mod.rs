@@ -12,7 +12,8 @@ use super::{list, ms, record, round};
 use crate::base::value::rounded;
 use crate::compare::collectives::CollectiveDelta;
 use crate::compare::comparison::Comparison;
-use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
+use crate::compare::findings::{Gap, Saving as Saved};
+use crate::compare::gap;
 use crate::compare::gap::Waste as Lost;
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
 use crate::compare::matched_rows::{Named as Row, Tally as Counted};
@@ -253,7 +254,7 @@ record! {
     Finding(comparison: &Comparison, gap: &Gap) {
         number: "Its number, from 1." = gap.number,
         pattern: "Its key." = gap.pattern,
-        subject: "What it is about." = Subject::of(comparison, &gap.subject),
+        subject: "What it is about." = GapSubject::of(comparison, &gap.subject),
         priority: "How much it matters." = gap.priority.label(),
         title: "A few words." = gap.title,
         gap: "One sentence with the figures." = gap.gap,
@@ -266,13 +267,13 @@ record! {
     }
 
     /// What a finding is about.
-    Subject(comparison: &Comparison, subject: &Subjects) {
+    GapSubject(comparison: &Comparison, subject: &gap::GapSubject) {
         kind: "operations, only_target, unattributed, exposed_communication, exposed_copies or idle." = match subject {
-            Subjects::Operations(_) => "operations",
-            Subjects::Unmatched(_) => "only_target",
-            Subjects::ExposedCommunication => "exposed_communication",
-            Subjects::ExposedCopies => "exposed_copies",
-            Subjects::Idle => "idle",
+            gap::GapSubject::Operations(_) => "operations",
+            gap::GapSubject::Unmatched(_) => "only_target",
+            gap::GapSubject::ExposedCommunication => "exposed_communication",
+            gap::GapSubject::ExposedCopies => "exposed_copies",
+            gap::GapSubject::Idle => "idle",
         },
         operations: "The operations." = labels(comparison, subject),
     }
@@ -306,13 +307,13 @@ fn sides<K, T>(row: &Row<K, T>, record: fn(&T) -> Json) -> Pair<Option<Json>> {
     row.sides.as_ref().map(|side| side.as_ref().map(record))
 }
 
-fn labels(comparison: &Comparison, subject: &Subjects) -> Vec<String> {
+fn labels(comparison: &Comparison, subject: &gap::GapSubject) -> Vec<String> {
     let operations = &comparison.operations;
     let matched = |at: &usize| operations.matched.get(*at).map(MatchedOp::label);
     let unmatched = |at: &usize| operations.unmatched.target.get(*at).map(UnmatchedOp::label);
     match subject {
-        Subjects::Operations(rows) => rows.iter().filter_map(matched).collect(),
-        Subjects::Unmatched(rows) => rows.iter().filter_map(unmatched).collect(),
+        gap::GapSubject::Operations(rows) => rows.iter().filter_map(matched).collect(),
+        gap::GapSubject::Unmatched(rows) => rows.iter().filter_map(unmatched).collect(),
         _ => Vec::new(),
     }
 }

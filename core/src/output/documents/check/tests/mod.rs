@@ -4,7 +4,7 @@ mod compared;
 mod single;
 
 use super::*;
-use crate::output::document::{Block, Span};
+use crate::output::markup::{Block, Span};
 
 /// The check that has to catch it, its description, the change before the documents are written, and the change after.
 type Defect<T> = (&'static str, &'static str, fn(&mut T), fn(&mut Written));

@@ -22,7 +22,7 @@ pub(crate) enum Unknown {
 
 /// The arguments of one call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Recorded<'a>(OpInput<'a>);
+pub(crate) struct RecordedArguments<'a>(OpInput<'a>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tensor<'a> {
@@ -33,11 +33,11 @@ pub(crate) struct Tensor<'a> {
     pub(crate) dtype: Option<&'a str>,
 }
 
-impl<'a> Recorded<'a> {
+impl<'a> RecordedArguments<'a> {
     /// `None` if shapes or types were not recorded.
-    pub(crate) fn new(input: OpInput<'a>) -> Option<Recorded<'a>> {
+    pub(crate) fn new(input: OpInput<'a>) -> Option<RecordedArguments<'a>> {
         let has_tensors = input.args.types.is_some() && input.args.dims.is_some();
-        has_tensors.then_some(Recorded(input))
+        has_tensors.then_some(RecordedArguments(input))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -16,7 +16,7 @@ const YEAR_2000_NS: i64 = 946_684_800_000_000_000;
 
 /// Information about the recording of a trace.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct RecordingInfo {
     /// When the first event starts, in nanoseconds since 1970; `None` if unknown.
     pub start_ns: Option<i64>,
     pub(super) span: Option<Interval>,
@@ -26,10 +26,10 @@ pub struct Recorded {
     pub(super) rocm: Option<String>,
 }
 
-impl Recorded {
+impl RecordingInfo {
     /// Reads it from an unredacted trace; the file name may give the rank. If names are to be redacted, the host name
     /// and the profiler's id are left out.
-    pub fn new(trace: &Trace, file: &str, is_redacted: bool) -> Recorded {
+    pub fn new(trace: &Trace, file: &str, is_redacted: bool) -> RecordingInfo {
         let span = recorded_span(trace);
         let mut identity = Identity::new(trace, file);
         if is_redacted {
@@ -43,7 +43,7 @@ impl Recorded {
         let number = |key| of_trace(trace, key).parse::<u64>().ok();
         let pytorch = ["pytorch_version", "torch_version"];
         let pytorch = pytorch.map(|key| of_trace(trace, key)).into_iter();
-        Recorded {
+        RecordingInfo {
             start_ns,
             span,
             identity,
