@@ -7,23 +7,16 @@
 
 mod dtypes;
 mod kernel;
+mod sentence;
 
 pub use dtypes::{dtype, plain_dtype};
 pub use kernel::kernel_name;
+pub use sentence::{capitalized, in_sentence, listed};
 
 /// Separator between groups of digits.
 const GROUP: char = '\u{202F}';
 /// Shown for a missing number.
 const NOTHING: &str = "–";
-
-/// Joins items: "a, b and c".
-pub fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [others @ .., last] => format!("{} and {last}", others.join(", ")),
-    }
-}
 
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
@@ -153,14 +146,6 @@ fn percent_with(percent: f64, plus: &str) -> String {
 /// A count of things: `49 950`.
 pub fn count(count: u64) -> String {
     grouped(&count.to_string())
-}
-
-/// Capitalizes the first letter of a sentence or label.
-pub fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| {
-        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-    })
 }
 
 /// "gpt_oss" for "GptOss".
@@ -434,17 +419,6 @@ mod tests {
         assert_eq!(counted(5, "copy"), "5 copies");
         assert_eq!(counted(1, "copy"), "1 copy");
         assert_eq!(counted(2, "array"), "2 arrays");
-    }
-
-    #[test]
-    fn sentences_begin_with_a_capital_and_names_stay() {
-        for (text, expected) in [
-            ("pad the dimension.", "Pad the dimension."),
-            ("`model.to()` once.", "`model.to()` once."),
-            ("", ""),
-        ] {
-            assert_eq!(capitalized(text), expected);
-        }
     }
 
     #[test]

@@ -7,7 +7,6 @@ use super::gap::{Gap, GapSubject};
 use super::ops::{OpSide, UnmatchedOp};
 use super::pair::{Pair, Which};
 use super::side::Side;
-use super::words;
 use crate::assess::waterfall::{Cause, StepLine, Waterfall, step_lines};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
@@ -88,7 +87,7 @@ fn of_side(side: &Side, op: &OpSide) -> Option<String> {
         |StepLine {
              label, ns, text, ..
          }| {
-            let (label, time) = (words::lower_first(label), format::time_ns(*ns));
+            let (label, time) = (format::in_sentence(label), format::time_ns(*ns));
             match text.is_empty() {
                 true => format!("{label} {time}"),
                 false => format!("{label} {time} ({text})"),

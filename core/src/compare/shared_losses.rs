@@ -212,7 +212,7 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         let cause = causes.find(|(cause, _)| !cause.is_unsure());
         let cause = cause.map_or(String::new(), |(cause, ns)| {
             let percent = format::percent(percent_or_zero(*ns, *times.get(which)));
-            format!(", {percent} of it {}", words::lower_first(cause.label()))
+            format!(", {percent} of it {}", format::in_sentence(cause.label()))
         });
         format!("{time} ({share} of the run{cause})")
     });

@@ -97,17 +97,6 @@ pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
     few.join(", ")
 }
 
-/// A label for use within a sentence; abbreviations stay unchanged.
-pub(crate) fn lower_first(label: &str) -> String {
-    let mut letters = label.chars();
-    match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if !second.is_uppercase() => {
-            format!("{}{}", first.to_lowercase(), letters.as_str())
-        }
-        _ => label.to_owned(),
-    }
-}
-
 pub(crate) fn same_calls(ops: &[&MatchedOp]) -> bool {
     ops.iter()
         .all(|op| op.calls().reference == op.calls().target)

@@ -18,7 +18,7 @@ pub fn subject(change: &Change, texts: &[String]) -> String {
         (Metric::Category | Metric::Op | Metric::Kernel, Some(name)) => {
             format::middle_ellipsis(text(texts, name), MOST_CHARS)
         }
-        (metric, _) => metric.label().to_lowercase(),
+        (metric, _) => format::in_sentence(metric.label()),
     }
 }
 

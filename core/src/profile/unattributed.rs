@@ -110,7 +110,7 @@ impl Unattributed {
     /// The reasons with their times, for display: "GPU graph whose launch was not recorded (13.7 ms)" in lower case.
     pub fn reasons(&self, profile: &Profile) -> String {
         let reasons = self.by_reason(profile).into_iter().map(|(reason, tally)| {
-            let label = reason.label().to_lowercase().replace("gpu", "GPU");
+            let label = format::in_sentence(reason.label());
             format!("{label} ({})", format::time_ns(tally.ns))
         });
         format::listed(&reasons.collect::<Vec<String>>())

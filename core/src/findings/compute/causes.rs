@@ -206,7 +206,7 @@ fn phrase(step: &Step) -> String {
         text if text.is_empty() => text,
         text => format!(" ({text})"),
     };
-    let label = step.cause.label().to_lowercase();
+    let label = format::in_sentence(step.cause.label());
     match step.has_factor() {
         true => format!("{label} ×{}{text}", format::number(step.factor)),
         false => format!("{label} {}{text}", format::time_ns(step.ns)),

@@ -73,9 +73,8 @@ impl Subject for ObservedStage<'static> {
         let elsewhere_ns = idle.timeline.idle_ns.saturating_sub(ns);
         let excluded_ns = ns.saturating_sub(observed.left_ns);
         let name = observed.stage.name(observed.is_diffusion);
-        let (first, rest) = name.split_at(1);
         vec![
-            ("stage", format!("{}{rest}", first.to_lowercase())),
+            ("stage", format::in_sentence(&name)),
             ("idle", format::time_ns(ns)),
             ("share", format::percent(idle.percent(ns))),
             ("busy", format::time_ns(observed.stage.busy_ns)),

@@ -111,7 +111,7 @@ pub(super) fn longest_gaps<'a>(
     let cause = |gap: &ExplainedGap| {
         let cause = gap.cause.label();
         Value::Text(match gap.activity {
-            Some(activity) => format!("{cause}: {}", activity.label().to_lowercase()),
+            Some(activity) => format!("{cause}: {}", format::in_sentence(activity.label())),
             None => cause.to_owned(),
         })
     };

@@ -110,7 +110,7 @@ pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
     let changed = changed.filter(RepairedFigure::is_changed).map(|figure| {
         format!(
             "{} {} instead of {}",
-            figure.label.to_lowercase().replace("gpu", "GPU"),
+            format::in_sentence(&figure.label),
             format::time_ns(figure.recorded_ns),
             format::time_ns(figure.repaired_ns)
         )

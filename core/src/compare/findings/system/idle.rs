@@ -118,7 +118,7 @@ pub(super) fn words(comparison: &Comparison, grown_ns: i64) -> Words {
     if let Some(ratio) = cpu_ratio(comparison, grown_ns) {
         let own = words.iter().find(|(key, _)| *key == "own_model");
         let then = own.map_or(FEWER_LAUNCHES.to_owned(), |(_, model)| {
-            words::lower_first(model)
+            format::in_sentence(model)
         });
         words.extend([("cpu_ratio", words::times(ratio)), ("then", then)]);
     }
@@ -155,13 +155,13 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
         let said = times.map(format::time_ns);
         format!(
             "{} ({}, {} on the reference)",
-            words::lower_first(cause.label()),
+            format::in_sentence(cause.label()),
             said.target,
             said.reference
         )
     });
     let mut words = vec![
-        ("cause", words::lower_first(cause.label())),
+        ("cause", format::in_sentence(cause.label())),
         ("cause_grown", format::time_ns(first_ns.clamp(0, grown_ns))),
         ("causes", words::few(named)),
     ];
@@ -194,8 +194,8 @@ fn own_words(
             model.push_str(&format!(
                 " For the {} of {}: {}",
                 format::time_ns(ns),
-                words::lower_first(cause.label()),
-                words::lower_first(&other.model)
+                format::in_sentence(cause.label()),
+                format::in_sentence(&other.model)
             ));
         }
     }

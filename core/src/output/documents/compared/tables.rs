@@ -148,7 +148,7 @@ pub(super) fn waste(comparison: &Comparison) -> Option<Part> {
             );
             let said = |one: &Waste| {
                 let Waste { title, sentence, advice, .. } = one;
-                line(&format!("{title}: {} {advice}", words::lower_first(sentence)))
+                line(&format!("{title}: {} {advice}", format::in_sentence(sentence)))
             };
             document.bullets(waste.iter().map(said));
         })

@@ -37,7 +37,7 @@ fn paragraph(source: &Input) -> String {
     let rest = overview.split.iter();
     let rest = rest.filter(|part| !is_computation(part) && part.ns > 0);
     let rest = rest.map(|part| {
-        let label = part.kind.label().to_lowercase();
+        let label = format::in_sentence(part.kind.label());
         format!("{} {label}", format::percent(part.percent))
     });
     let rest: Vec<String> = rest.collect();
@@ -48,32 +48,20 @@ fn paragraph(source: &Input) -> String {
     // Notes are in the appendix; that it is another GPU was already said.
     let limits =
         limits.filter(|limit| limit.level > Level::Note && limit.kind != LimitKind::OtherGpu);
-    let limits: Vec<&str> = limits.map(|limit| limit.label.as_str()).collect();
+    let limits: Vec<String> = limits
+        .map(|limit| format::in_sentence(&limit.label))
+        .collect();
     if !limits.is_empty() {
-        sentences.push(format!("Limits: {}.", limits.join(", ").to_lowercase()));
+        sentences.push(format!("Limits: {}.", limits.join(", ")));
     }
     let mut ranked = source.report.analyses.findings.ranked.iter();
     if let Some(first) = ranked.find(|ranked| ranked.finding.says_what_to_do()) {
-        sentences.push(format!("First to do: {}.", inner(&first.finding.title)));
+        sentences.push(format!(
+            "First to do: {}.",
+            format::in_sentence(&first.finding.title)
+        ));
     }
     sentences.join(" ")
-}
-
-const NAMES: [&str; 1] = ["Adam"];
-
-/// A title within a sentence: "Tiny batched GEMMs" becomes "tiny batched GEMMs"; names and abbreviations stay.
-fn inner(title: &str) -> String {
-    let is_name = title
-        .split(' ')
-        .next()
-        .is_some_and(|first| NAMES.contains(&first));
-    let mut rest = title.chars();
-    match (rest.next(), rest.clone().next()) {
-        (Some(one), Some(two)) if one.is_uppercase() && two.is_lowercase() && !is_name => {
-            format!("{}{}", one.to_lowercase(), rest.as_str())
-        }
-        _ => title.to_owned(),
-    }
 }
 
 /// The rows that the table must have.
@@ -205,22 +193,4 @@ fn caveats(source: &Input) -> Vec<String> {
     };
     let rows = outcomes.flat_map(|outcome| &outcome.rows);
     rows.filter_map(sentence).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_title_within_a_sentence() {
-        for (title, expected) in [
-            ("Tiny batched GEMMs", "tiny batched GEMMs"),
-            ("FP32 GEMMs of BF16", "FP32 GEMMs of BF16"),
-            ("`Kernel_A`: unknown", "`Kernel_A`: unknown"),
-            ("Adam in list kernels", "Adam in list kernels"),
-            ("", ""),
-        ] {
-            assert_eq!(inner(title), expected);
-        }
-    }
 }
