@@ -11,7 +11,7 @@ const HEAD: &str = "\
 
 Times are in milliseconds unless their key says otherwise, shares in percent; an unknown is `null`. Keys of figures and of cells end in
 their unit (`_ms`, `_percent`, `_bytes`, `_gbps`, `_tflops`), be the value known or not. `format` changes when a key changes its meaning
-or goes. `perf_report.json` holds all sheets with the meaning of each column.
+or is removed. `perf_report.json` holds all sheets with the meaning of each column.
 ";
 
 const FILES: [(&str, &[Schema]); 6] = [

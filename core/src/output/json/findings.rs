@@ -12,30 +12,30 @@ use crate::output::title::of_trace;
 use crate::profile::Profile;
 use crate::profile::lanes::begin_ns;
 use crate::profile::memory::{DeviceMemory as Allocator, Holder as Held};
-use crate::profile::model_info::{Inferred, ModelInfo};
+use crate::profile::model_info::{self, ModelInfo};
 use crate::profile::operations::Operation as Called;
 use crate::profile::recorded_flops::recorded_flops;
 use crate::profile::serving::{Blocks, Shape, ShapeKind};
 use crate::profile::timeline::GpuTimeline;
-use crate::profile::unattributed::{Reason, Unattributed};
+use crate::profile::unattributed::{self, Reason};
 use crate::report::Report;
 use crate::report::overview::{
-    HardwareFigure, Limit, PhaseFigures, Quality, QualityLine, RepairedFigure, ServingFacts,
-    StageLine, phase_of_memory, step_memory,
+    self, HardwareFigure, Limit, PhaseFigures, RepairedFigure, ServingFacts, StageLine,
+    phase_of_memory, step_memory,
 };
 
 const FORMAT: u32 = 1;
 
 fn unattributed(profile: &Profile) -> Option<Json> {
-    let found = Unattributed::of(profile);
+    let found = unattributed::Unattributed::of(profile);
     let reasons = found.by_reason(profile);
-    (found.all.count > 0).then(|| NoCall::of(&found, &reasons))
+    (found.all.count > 0).then(|| Unattributed::of(&found, &reasons))
 }
 
 record! {
     /// The file.
     Findings(profile: &Profile, report: &Report) {
-        format: "1; it changes when a key changes its meaning or goes." = FORMAT,
+        format: "1; it changes when a key changes its meaning or is removed." = FORMAT,
         title: "The report's title." = of_trace(profile, report),
         model: "Which model ran." = Model::of(profile.model_info()),
         hardware: "The GPU and rates that the roofline is computed from." = Hardware::of(report),
@@ -49,15 +49,15 @@ record! {
         analyses: "Every analysis." = list(&report.analyses.outcomes, |one| Analysis::of(report, one)),
         limits: "What limits trust in the numbers, the file's own faults first." = list(&report.overview.limits, Limits::of),
         unattributed: "GPU activity without a known launching call; null where there is none." = unattributed(profile),
-        quality: "How far the numbers can be trusted." = Trust::of(&report.overview.quality),
+        quality: "How far the numbers can be trusted." = Quality::of(&report.overview.quality),
         thresholds: "Every threshold that judgments were made by." = thresholds(&report.options.thresholds),
     }
 
     /// How far the numbers can be trusted.
-    Trust(quality: &Quality) {
+    Quality(quality: &overview::Quality) {
         level: "The worst of the lines: good, note, warn (something was repaired), bad (something is missing from the numbers)." = quality.level.token(),
         sentence: "One sentence that sums it up." = quality.sentence,
-        lines: "One for each kind of issue, worst first." = list(&quality.lines, Doubt::of),
+        lines: "One for each kind of issue, worst first." = list(&quality.lines, QualityLine::of),
         repaired: "Headline numbers and top kernels as recorded and as repaired; none where no repair changes one of them by more than 0.1 %." = list(&quality.repaired, Repair::of),
     }
 
@@ -77,23 +77,23 @@ record! {
     }
 
     /// GPU activity without a known launching call.
-    NoCall(found: &Unattributed, reasons: &[(Reason, Tally)]) {
+    Unattributed(found: &unattributed::Unattributed, reasons: &[(Reason, Tally)]) {
         count: "Kernels, copies and fills." = found.all.count,
         ns: "Sum of their durations." = found.all.ns,
         percent: "Share of the durations of all GPU activity." = found.percent().map(|percent| rounded(percent, 2)),
         alone_ns: "Time in which nothing else runs." = found.alone_ns,
-        reasons: "Why, the longest first." = list(reasons, OfReason::of),
+        reasons: "Why, the longest first." = list(reasons, UnattributedReason::of),
     }
 
     /// Unattributed GPU activity of one reason.
-    OfReason(one: &(Reason, Tally)) {
+    UnattributedReason(one: &(Reason, Tally)) {
         reason: "before_recording, graph, ambiguous, shared_id or not_recorded." = one.0.key(),
         count: "Kernels, copies and fills." = one.1.count,
         ns: "Sum of their durations." = one.1.ns,
     }
 
     /// A kind of issue.
-    Doubt(line: &QualityLine) {
+    QualityLine(line: &overview::QualityLine) {
         level: "How bad it is." = line.level.token(),
         sentence: "What it means and what was done." = line.sentence,
         count: "How often." = line.count,
@@ -102,14 +102,14 @@ record! {
 
     /// Which model ran.
     Model(info: &ModelInfo) {
-        model: "Its name." = Answer::of(&info.model),
-        architecture: "What kind of model it is." = Answer::of(&info.architecture),
-        scale: "How large it is." = Answer::of(&info.scale),
-        precision: "What it computes in." = Answer::of(&info.precision),
+        model: "Its name." = Inferred::of(&info.model),
+        architecture: "What kind of model it is." = Inferred::of(&info.architecture),
+        scale: "How large it is." = Inferred::of(&info.scale),
+        precision: "What it computes in." = Inferred::of(&info.precision),
     }
 
     /// An answer that was inferred.
-    Answer(answer: &Inferred) {
+    Inferred(answer: &model_info::Inferred) {
         value: "The answer; null: unknown." = answer.value,
         evidence: "What it follows from." = answer.evidence,
     }

@@ -45,7 +45,7 @@ fn schema() -> Json {
 record! {
     /// The file. At its top, `$schema` says what each key means.
     File(job: &Job, overview: &JobOverview, excluded: &[Excluded], sheets: &[FilledSheet]) {
-        format: "1; it changes when a key changes its meaning or goes." = FORMAT,
+        format: "1; it changes when a key changes its meaning or is removed." = FORMAT,
         headline: "The answer, in a sentence or two." = overview.headline,
         findings: "What to do, by saving, the largest first; the bound of the job is last." = list(&overview.cards, |card| JobFinding::of(job, card)),
         world_size: "How many ranks the job has." = job.world_size,
@@ -56,7 +56,7 @@ record! {
         groups: "Process groups." = list(&job.groups, |group| ProcessGroup::of(job, group)),
         steps: "Steps, by number." = list(&job.steps, |step| Step::of(job, step)),
         collectives: "How many collectives were matched over ranks." = Collectives::of(job),
-        set_apart: "Files that take no part." = list(excluded, Apart::of),
+        set_apart: "Files that take no part." = list(excluded, ExcludedFile::of),
         sheets: "The sheets that have rows." = list(sheets, JobTable::of),
     }
 
@@ -127,9 +127,9 @@ record! {
     }
 
     /// A file that takes no part.
-    Apart(apart: &Excluded) {
-        file: "Its name." = apart.file.name,
-        reason: "Why." = apart.why.to_string(),
+    ExcludedFile(excluded: &Excluded) {
+        file: "Its name." = excluded.file.name,
+        reason: "Why." = excluded.why.to_string(),
     }
 
     /// A sheet; `docs/columns.md` describes all of them.

@@ -24,7 +24,7 @@ fn of<T>(all: &[T], at: usize, place: fn(&T) -> u32) -> Vec<&T> {
 record! {
     /// The file.
     Regressions(answer: &Answer) {
-        format: "1; it changes when a key changes its meaning or goes." = FORMAT,
+        format: "1; it changes when a key changes its meaning or is removed." = FORMAT,
         by: "The tag that tells builds apart." = answer.by,
         newest: "The newest build that was compared; null for all builds." = text(answer, answer.newest),
         metrics: "What was compared: total, compute, exposed_comm, idle, category, op or kernel." = answer.metrics.iter().map(|metric| metric.key()).collect::<Vec<_>>(),
@@ -62,12 +62,12 @@ record! {
         base_ns: "Median of the runs of those builds, in nanoseconds." = change.base_ns,
         new_run: "The run of the build nearest to its median, to be compared." = text(answer, Some(change.new_run)),
         base_run: "The run of those builds nearest to their median." = text(answer, Some(change.base_run)),
-        carriers: "What carries it, at most three, those that weigh most first." = list(&of(&answer.found.carriers, at, |of| of.regression), |carrier| Carries::of(answer, carrier)),
-        history: "Its value in each build from the first that it is compared with." = list(&of(&answer.found.history, at, |of| of.regression), |point| InBuild::of(answer, point)),
+        carriers: "What contributes most to it, at most three, the largest first." = list(&of(&answer.found.carriers, at, |of| of.regression), |carrier| Contributor::of(answer, carrier)),
+        history: "Its value in each build from the first that it is compared with." = list(&of(&answer.found.history, at, |of| of.regression), |point| BuildValue::of(answer, point)),
     }
 
-    /// What carries a change.
-    Carries(answer: &Answer, carrier: &Carrier) {
+    /// What contributes to a change.
+    Contributor(answer: &Answer, carrier: &Carrier) {
         part: "op or kernel." = carrier.part.key(),
         name: "Its name." = text(answer, Some(carrier.name)),
         dims: "Shapes of its inputs, of an operation." = text(answer, carrier.dims),
@@ -77,7 +77,7 @@ record! {
     }
 
     /// The value of a series in a build.
-    InBuild(answer: &Answer, point: &Point) {
+    BuildValue(answer: &Answer, point: &Point) {
         build: "The build." = text(answer, Some(point.build)),
         runs: "Runs of it." = point.n_runs,
         median_ns: "Median of those, in nanoseconds." = point.median_ns,

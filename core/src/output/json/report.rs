@@ -1,7 +1,7 @@
 //! A whole report as one JSON document for programs.
 //!
 //! ```text
-//! format    1; it changes when a key changes its meaning or goes
+//! format    1; it changes when a key changes its meaning or is removed
 //! options   what the report was made with: the GPU and its figures, what is counted, thresholds
 //! window    the part of the trace that is analyzed; null: all of it
 //! overview  the result in a sentence, how GPU time splits, the longest of each kind

@@ -37,7 +37,7 @@ const FORMAT: u32 = 1;
 record! {
     /// The file. Values of both traces have the keys `reference` and `target`.
     File(comparison: &Comparison) {
-        format: "1; it changes when a key changes its meaning or goes." = FORMAT,
+        format: "1; it changes when a key changes its meaning or is removed." = FORMAT,
         title: "The title of the documents." = of_comparison(comparison),
         sides: "What each trace is." = comparison.sides.as_ref().map(Side::of),
         is_same: "Nothing differs." = comparison.is_same(),

@@ -24,8 +24,8 @@ record! {
         level: "What is the same: arguments, shapes, counterpart, gemm, name, operator, kernels, meaning, place." = op.level.key(),
         family: "Its category." = op.family.label(),
         is_recompute: "It runs while activations are computed again." = op.is_recompute,
-        reference: "On the reference." = Used::of(&op.sides.reference),
-        target: "On the target." = Used::of(&op.sides.target),
+        reference: "On the reference." = OperationSide::of(&op.sides.reference),
+        target: "On the target." = OperationSide::of(&op.sides.target),
         difference_ms: "Target minus reference." = ms(op.times().difference()),
         change_percent: "Target ÷ reference − 1, in percent." = round(op.times().change_percent(), 4),
         judgement: "What was expected of it." = Judgement::of(&op.judgement),
@@ -37,11 +37,11 @@ record! {
         shapes: "Its shapes." = op.shapes,
         family: "Its category." = op.family.label(),
         is_recompute: "It runs while activations are computed again." = op.is_recompute,
-        side: "What is known of it." = Used::of(&op.side),
+        side: "What is known of it." = OperationSide::of(&op.side),
     }
 
     /// An operation on one side.
-    Used(side: &OpSide) {
+    OperationSide(side: &OpSide) {
         uid: "Position of its first call in the events of the trace." = side.uid,
         calls: "How often it is called." = side.calls,
         timed_calls: "Calls whose whole time is known." = side.timed.count,
@@ -50,12 +50,12 @@ record! {
         percent_of_compute: "Share of the sum of kernel times." = round(side.percent_of_compute, 4),
         kernels: "Its longest kernels." = list(&side.kernels, Kernel::of),
         n_kernels: "How many kernels it has." = side.n_kernels,
-        helpers: "Kernels beside the one that does the work, by what they are there for." = list(&side.helpers, Beside::of),
+        helpers: "Helper kernels, by what they are for." = list(&side.helpers, HelperKernel::of),
         outdated: "What the name of its longest kernel says against it on the GPU; null: nothing." = side.outdated,
     }
 
-    /// Kernels beside the one that does the work.
-    Beside(helper: &Helper) {
+    /// Helper kernels of one kind: those besides the kernel that does the work.
+    HelperKernel(helper: &Helper) {
         kind: "layout_change, split_k_reduction, fill, cast, quantization, copy or elementwise." = helper.kind.key(),
         name: "The longest of them." = helper.name,
         count: "How often they ran." = helper.count,
