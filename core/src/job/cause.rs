@@ -79,9 +79,9 @@ pub(crate) enum Why {
         late_ns: i64,
         /// What the CPU did meanwhile, longest first.
         by: Vec<(String, i64)>,
-        /// Time in which the CPU loads data,
+        /// Time in which the CPU loads data.
         loading_ns: i64,
-        /// and the median of that for the others.
+        /// The median of the time in which the CPUs of the others load data.
         peers_loading_ns: i64,
     },
     /// Exposed copies.

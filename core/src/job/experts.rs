@@ -60,9 +60,9 @@ pub(crate) struct Load {
     /// What an average rank of its groups got in the same exchanges.
     pub(crate) mean: f64,
     pub(crate) exchanges: usize,
-    /// Number of exchanges in which it got the most,
+    /// Number of exchanges in which it got the most.
     pub(crate) n_most: usize,
-    /// and in which it got clearly more than the mean: several ranks may.
+    /// Number of exchanges in which it got clearly more than the mean; several ranks may.
     n_above: usize,
 }
 

@@ -28,10 +28,10 @@ const LEAST_TRANSFER_NS: i64 = 50_000;
 /// Messages below this size are latency-bound.
 pub(crate) const SMALL_BYTES: u64 = 65_536;
 
-/// Messages from this size on are bandwidth-bound,
+/// Messages from this size on are bandwidth-bound.
 const LARGE_BYTES: u64 = 16_000_000;
 
-/// and bandwidth is poorly used below this share of what the link can carry.
+/// Bandwidth is poorly used below this share of what the link can carry.
 pub(crate) const FAR_BELOW_PERCENT: f64 = 50.0;
 
 /// Which ranks exchange messages: a group, or two of its ranks.
@@ -57,9 +57,9 @@ pub(crate) struct Message {
 pub(crate) struct Link {
     pub(crate) path: Path,
     pub(crate) message: Message,
-    /// How many ranks take part,
+    /// How many ranks take part.
     pub(crate) n_ranks: usize,
-    /// and how many of them were read for each collective. Where not all were, a transfer may include waiting for the
+    /// How many of those ranks were read for each collective. Where not all were, a transfer may include waiting for the
     /// missing ones, so it is an upper bound: others are compared with it, but it is never called slow.
     pub(crate) n_read: usize,
     pub(crate) spans_hosts: bool,

@@ -32,9 +32,9 @@ pub(crate) const LEAST_RATIO: f64 = 1.05;
 pub(crate) struct Same {
     /// All kernels, or without a GPU all operators.
     pub(crate) total_ns: i64,
-    /// For work that at least two ranks do: how long it takes,
+    /// How long work that at least two ranks do takes.
     pub(crate) shared_ns: i64,
-    /// and how long the same number of calls takes at the median of all ranks.
+    /// How long the same number of calls of that work takes at the median of all ranks.
     pub(crate) expected_ns: i64,
     /// How much more work it has than is usual in its stage, at the speed of the others; negative for less.
     pub(crate) more_ns: i64,

@@ -27,9 +27,9 @@ pub(super) struct Mixture {
     pub(super) chosen: f64,
     /// Two if there is a gate besides the up projection, else one.
     pub(super) gate: f64,
-    /// Bytes of an element of the tokens …
+    /// Bytes of an element of the tokens.
     pub(super) input_bytes: Option<f64>,
-    /// … and of the result, which may be wider.
+    /// Bytes of an element of the result, which may be wider.
     pub(super) output_bytes: Option<f64>,
     pub(super) weight_bytes: Option<f64>,
     /// Bytes of the weight scales of all experts of this call, if they are operands.

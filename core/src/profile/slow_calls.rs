@@ -25,10 +25,10 @@ pub(crate) enum SlowCalls {
     Anywhere,
 }
 
-/// This share of the time above the median has to be in one place …
+/// This share of the time above the median has to be in one place.
 const MOST: f64 = 0.8;
 
-/// … which is the first or last of this many parts of the calls.
+/// A place is the first or last of this many parts of the calls.
 const PARTS: usize = 3;
 
 /// At most this share of the calls that are not slow may run concurrently with communication.

@@ -28,10 +28,10 @@ const LEAST_FACTOR: f64 = 1.1;
 /// Factors of operations agree if they differ by at most this fraction.
 const TOLERANCE: f64 = 0.1;
 
-/// At least this share of the compared time must change by the same factor …
+/// At least this share of the compared time must change by the same factor.
 const MOST: f64 = 0.75;
 
-/// … and at least this share of all computation time must be compared.
+/// At least this share of all computation time must be compared.
 const LEAST_COMPARED: f64 = 0.3;
 
 /// At least this share of calls must be on the right side of the midpoint between before and after.

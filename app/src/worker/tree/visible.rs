@@ -15,9 +15,9 @@ pub(super) struct Part {
     stack: Vec<Item>,
     /// How many of them are folded.
     folded: usize,
-    /// Whether calls without GPU activity are hidden …
+    /// Whether calls without GPU activity are hidden.
     pub(super) hides: bool,
-    /// … except those that were navigated to, and everything above them.
+    /// Calls that are shown although such calls are hidden: those that were navigated to, and everything above them.
     anyway: HashSet<Item>,
     /// For each call, how many of its children are hidden.
     hidden: HashMap<Option<Item>, usize>,

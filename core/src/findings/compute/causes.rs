@@ -14,10 +14,10 @@ use crate::profile::measured::MeasuredOperations;
 /// A step with a smaller share of the gap is not named as the main cause.
 const LEAST_SHARE: f64 = 0.2;
 
-/// For an operation that is not slow, a measured time is its cause if it is at least this share of its time …
+/// For an operation that is not slow, a measured time is its cause if it is at least this share of its time.
 const MUCH: f64 = 0.1;
 
-/// … and a time inferred from sizes if it is at least this one.
+/// For an operation that is not slow, a time inferred from sizes is its cause if it is at least this share of its time.
 const MUCH_INFERRED: f64 = 0.2;
 
 /// Causes that follow from sizes and tiles.
@@ -28,10 +28,10 @@ const INFERRED: [Cause; 4] = [
     Cause::PaddedDimension,
 ];
 
-/// Steps with a smaller part of the gap, in percent, are only in the table …
+/// Steps with a smaller part of the gap, in percent, are only in the table.
 const LEAST_PERCENT: f64 = 0.5;
 
-/// … and those with a larger one are listed before causes without a factor.
+/// Steps with a larger part of the gap, in percent, are listed before causes without a factor.
 const LARGE_PERCENT: f64 = 5.0;
 
 /// Further steps and facts are only in the table and in the sheet.

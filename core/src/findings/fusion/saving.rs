@@ -9,11 +9,11 @@ use crate::trace::Category;
 
 /// The part of the shorter of arithmetic and memory traffic that is not hidden by the longer.
 const NOT_HIDDEN: f64 = 0.15;
-/// A short chain is estimated if this share of it has a model …
+/// A short chain is estimated if this share of it has a model.
 const MODELLED_OF_FEW: f64 = 0.5;
-/// … and one of at least this many steps …
+/// Chains of at least this many steps are long.
 const MANY: usize = 5;
-/// … if this share has.
+/// A long chain is estimated if this share of it has a model.
 const MODELLED_OF_MANY: f64 = 0.75;
 
 /// The minimum time of a kernel, unless the trace has shorter ones.

@@ -23,9 +23,9 @@ use crate::profile::norm::Norm;
 struct Observed<'a> {
     row: &'a Row,
     norm: Norm,
-    /// The bandwidth that the element-wise operations of the trace reach …
+    /// The bandwidth that the element-wise operations of the trace reach.
     baseline: &'a Baseline,
-    /// … and the operation that it is compared with.
+    /// The operation that it is compared with.
     yardstick: Option<Simple>,
     gbps: Option<f64>,
     /// Kernels of a call that do its work one after another.

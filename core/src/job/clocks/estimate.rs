@@ -32,9 +32,9 @@ pub(super) struct Sample {
     at_ns: i64,
     /// How much later the second ended it.
     ahead_ns: i64,
-    /// The second clock is ahead by at least this,
+    /// The second clock is ahead by at least this, because each rank started before the other ended.
     least_ns: i64,
-    /// and by at most this, because each rank started before the other ended.
+    /// The second clock is ahead by at most this, for the same reason.
     most_ns: i64,
     /// The duration on the rank that waited least.
     length_ns: i64,

@@ -30,10 +30,10 @@ use Find::{Each, One};
 use combined::Combined;
 use hosts::SlowHost;
 
-/// A finding saves at least this share of the step,
+/// A finding saves at least this share of the step, in percent.
 const LEAST_PERCENT: f64 = 1.0;
 
-/// and at least this much time.
+/// A finding saves at least this much time.
 const LEAST_NS: i64 = 100_000;
 
 /// The key of the finding about a pipeline with few micro-batches.
@@ -50,11 +50,11 @@ pub(super) struct Context<'a> {
     pub(super) job: &'a Job,
     pub(super) analysis: &'a Analysis,
     pub(super) excluded: &'a [Excluded],
-    /// Ranks that hide each other, because their kernels are slower,
+    /// Ranks that hide each other: all of them have slower kernels.
     slow_together: Option<Combined<'a>>,
-    /// because they launch late,
+    /// Ranks that hide each other: all of them launch late.
     late_together: Option<Combined<'a>>,
-    /// and because they have more work.
+    /// Ranks that hide each other: all of them have more work.
     more_together: Option<Combined<'a>>,
     /// Ranks that share a sequence and have more work the later their part of it is.
     of_sequence: Vec<usize>,

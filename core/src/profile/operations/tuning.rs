@@ -10,10 +10,11 @@ use crate::profile::rows::PerfRow;
 use crate::profile::tuning::Tuning;
 use crate::trace::StringId;
 
-/// A call tunes if it runs this many kernels that other calls with the same arguments do not run …
+/// A call tunes if it runs this many kernels that other calls with the same arguments do not run, if
+/// it also takes longer.
 const LEAST_OTHERS: usize = 3;
 
-/// … and takes at least this many times as long.
+/// A call that tunes takes at least this many times as long as others with the same arguments.
 const LEAST_RATIO: i64 = 3;
 
 /// With fewer calls with the same arguments, none of them is typical.

@@ -13,9 +13,9 @@ use crate::trace::{EventId, Trace};
 pub(super) enum Index {
     /// In a list with an entry per node.
     Listed {
-        /// The events that have a node …
+        /// The events that have a node.
         called: RowSet,
-        /// … and the node of each, in file order.
+        /// The node of each of those events, in file order.
         nodes: Vec<u32>,
     },
     /// By thread and start. With Python frames nearly every event has a node, but few are looked up.

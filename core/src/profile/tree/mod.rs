@@ -66,9 +66,9 @@ pub struct CallTree {
     tracks: Vec<TrackNodes>,
     first_stray: u32,
     index: Index,
-    /// Nodes of launching calls, ascending …
+    /// Nodes of launching calls, ascending.
     launch_nodes: Vec<u32>,
-    /// … and the work that each launched.
+    /// The work that each of those calls launched.
     launch_work: Vec<GpuId>,
 }
 

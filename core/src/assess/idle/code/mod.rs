@@ -38,10 +38,10 @@ use ranges::Ranges;
 
 pub(crate) use place::Place;
 
-/// Parts of a gap that are smaller than 1/`LEAST_PART` are not searched for …
+/// Parts of a gap that are smaller than 1/`LEAST_PART` of it are not searched for.
 const LEAST_PART: i64 = 16;
 
-/// … nor single calls smaller than 1/`LEAST_CALL`, of a function that may have many.
+/// Single calls smaller than 1/`LEAST_CALL` of a gap are not searched for; a function may have many.
 const LEAST_CALL: i64 = 256;
 
 /// The maximum number of parts of a gap; the rest goes to the last one.

@@ -43,7 +43,7 @@ pub(crate) struct CodeRows {
     /// For gaps caused by the CPU: all of them, the time with known code, and the rest.
     pub(crate) all: Tally,
     pub(crate) known_ns: i64,
-    /// … for gaps that a warm run has, too, and for cold starts.
+    /// Time without known code: in gaps that a warm run has, too, and in cold starts.
     pub(crate) unknown: [Unknown; 2],
 }
 

@@ -12,10 +12,11 @@ use crate::trace::{Category, EventId, StringId};
 /// Loading kernels is a significant part of a gap if it takes more than 1/`LOADING_PART` of it.
 const LOADING_PART: i64 = 10;
 
-/// A call that takes this many times the average of later ones counts as a first use …
+/// A call that takes this many times the average of later ones counts as a first use.
 const TIMES_AS_LONG: i64 = 3;
 
-/// … and that many even before a kernel that ran before: something else was set up.
+/// A call that takes this many times that average counts as a first use even before a kernel that ran before: something
+/// else was set up.
 const FAR_LONGER: i64 = 100;
 
 /// At least this many later calls are required.
