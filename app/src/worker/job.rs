@@ -21,9 +21,6 @@ use crate::protocol::{
     DigestRequest, EventAtQuery, Failure, JobOpened, JobRequest, OpeningStep, Reply, StepRequest,
 };
 
-/// The number of bytes that identify a digest.
-const HEAD_BYTES: f64 = 4096.0;
-
 /// Reads a file and sends its digest.
 pub(super) async fn digest(file: Option<File>, request: DigestRequest) {
     let Some(file) = file else { return };
@@ -45,8 +42,8 @@ pub(super) async fn digest(file: Option<File>, request: DigestRequest) {
 
 /// The digest's bytes, several if ranks are merged into the file; and whether they are the file's own bytes.
 async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>, bool), Failure> {
-    let head = bytes_of(file, HEAD_BYTES).await?;
-    if Digest::from_file(&head).is_some() {
+    let head = bytes_of(file, Digest::HEAD_BYTES as f64).await?;
+    if Digest::is_file(&head) {
         let bytes = bytes_of(file, file.size()).await?;
         return match Digest::from_file(&bytes) {
             Some(Err(why)) => Err(Failure::new(why)),

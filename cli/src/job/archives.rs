@@ -12,9 +12,6 @@ use dormer_core::output::perfetto::MANIFEST;
 use super::files::{MOST_BYTES_OF_DIGEST, ReadFile};
 use crate::input::each_member;
 
-/// The number of bytes that identify a digest, which may be compressed.
-const HEAD_BYTES: usize = 4096;
-
 /// The ranks in an archive; `None` if the file is not an archive.
 pub(super) fn read(path: &Path, source: &SourceFile) -> io::Result<Option<Vec<ReadFile>>> {
     let mut found: Vec<ReadFile> = Vec::new();
@@ -69,7 +66,7 @@ impl InArchive {
         match &mut self.content {
             Content::Head(head) => {
                 head.extend_from_slice(bytes);
-                if head.len() >= HEAD_BYTES {
+                if head.len() >= Digest::HEAD_BYTES {
                     self.identify();
                 }
             }

@@ -16,7 +16,11 @@ pub struct Tally {
 
 impl Tally {
     pub(crate) fn add(&mut self, ns: i64) {
-        self.count += 1;
+        self.add_many(1, ns);
+    }
+
+    pub(crate) fn add_many(&mut self, count: u64, ns: i64) {
+        self.count += count;
         self.ns = self.ns.saturating_add(ns);
     }
 

@@ -171,6 +171,11 @@ pub fn rounded(number: f64, decimals: i32) -> f64 {
     (number * scale).round() / scale
 }
 
+/// Bytes in MiB, for columns in that unit.
+pub(crate) fn mib(bytes: f64) -> f64 {
+    bytes / 1_048_576.0
+}
+
 /// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableColumn {

@@ -1,12 +1,13 @@
 //! Collectives of both traces, side by side: by kind, size and number of ranks.
 
 use super::align::align;
-use super::matched_rows::{Named, Tally, side_by_side};
+use super::matched_rows::{Named, side_by_side};
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::tally::Tally;
 use crate::report::collectives as of_profile;
 
 /// Collectives of the same kind and size: their number, and the sum of their durations, including the wait for other
@@ -70,7 +71,7 @@ pub(crate) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
         let mut rows = rows.iter().filter_map(|row| list.get(*row));
         let (mut key, mut tally) = rows.next().cloned()?;
         for (other, more) in rows {
-            tally.add(more.count, more.ns);
+            tally.add_many(more.count, more.ns);
             key.group.push_str(", ");
             key.group.push_str(&other.group);
         }
@@ -96,7 +97,7 @@ fn tallies(side: &Side) -> Vec<(CollectiveKey, Tally)> {
     });
     grouped(found, |tally: &mut Tally, durations_ns| {
         let count = durations_ns.len() as u64;
-        tally.add(count, sum(durations_ns.iter().copied()));
+        tally.add_many(count, sum(durations_ns.iter().copied()));
     })
 }
 

@@ -5,6 +5,7 @@ use std::hash::Hash;
 use super::align::{Alignment, align};
 use super::pair::{Pair, Which};
 use crate::base::sort::Arrange;
+use crate::base::tally::Tally;
 
 /// A row of both traces or of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,22 +20,6 @@ pub struct Named<K, T> {
 pub trait Timed {
     /// Its time in nanoseconds.
     fn ns(&self) -> i64;
-}
-
-/// A count and a total time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Number of occurrences.
-    pub count: u64,
-    /// Sum of the durations.
-    pub ns: i64,
-}
-
-impl Tally {
-    pub(crate) fn add(&mut self, count: u64, ns: i64) {
-        self.count += count;
-        self.ns = self.ns.saturating_add(ns);
-    }
 }
 
 impl Timed for Tally {

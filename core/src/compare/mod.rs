@@ -46,7 +46,7 @@ pub use expected::{Judgement, NotJudged, RooflineTime, Verdict};
 pub use explained::{Explained, VerdictCount};
 pub use gap::{Gap, GapSubject, Gaps, Saving, Waste};
 pub use hardware::{Figure, HardwareRatio};
-pub use matched_rows::{Named, Tally, Timed};
+pub use matched_rows::{Named, Timed};
 pub use memory::{MemoryPair, MemorySize};
 pub(crate) use names::base_name;
 pub use names::names;

@@ -1,7 +1,7 @@
 //! An operation in one of the traces.
 
-use super::matched_rows::Tally;
 use super::side::Side;
+use crate::base::tally::Tally;
 use crate::names::HelperKind;
 use crate::profile::copies::is_copy_over_link;
 use crate::profile::operations::Operation;

@@ -1,9 +1,10 @@
 //! Kernels, modules, CPU operators and kinds of work of both traces, side by side, by name.
 
-use super::matched_rows::{Named, Tally, Timed, by_key};
+use super::matched_rows::{Named, Timed, by_key};
 use super::pair::Pair;
 use super::side::Side;
 use crate::base::group::grouped;
+use crate::base::tally::Tally;
 use crate::names::Family;
 use crate::report::overview::Measure;
 use crate::report::{ModuleTime, module_times};
@@ -13,7 +14,7 @@ pub(crate) fn kernels(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let work = side.profile.gpu.all();
         let lengths = work.map(|work| (work.name, work.span.length()));
-        let tallies = grouped(lengths, |tally: &mut Tally, ns| tally.add(1, ns)).into_iter();
+        let tallies = grouped(lengths, |tally: &mut Tally, ns| tally.add(ns)).into_iter();
         let strings = &side.profile.trace.strings;
         let named = tallies.map(|(name, tally)| (strings.get(name).to_owned(), tally));
         named.collect()

@@ -124,29 +124,44 @@ pub struct AnalysisKind {
     pub rules: Docs,
 }
 
+impl AnalysisKind {
+    /// Defaults, for struct update syntax.
+    const BASE: AnalysisKind = AnalysisKind {
+        key: "",
+        title: "",
+        subject: "",
+        tier: Tier::Compute,
+        covers: |_, _| false,
+        is_of_whole: false,
+        class: |_, _| String::new(),
+        run: |_, _, _| {},
+        rules: Vec::new,
+    };
+}
+
 /// Every analysis, in the order of the reports.
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
-    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), is_of_whole: false, class: |_, _| String::new(), run: gemm::run, rules: gemm::DOCS },
-    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), is_of_whole: true, class: |_, _| String::new(), run: attention::run, rules: attention::DOCS },
-    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), is_of_whole: true, class: |_, _| String::new(), run: attention::run, rules: Vec::new },
-    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, is_of_whole: false, class: |_, _| String::new(), run: convolution::run, rules: convolution::DOCS },
-    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), is_of_whole: false, class: |profile, operation| ElementwiseKind::of(profile, operation).label().to_owned(), run: elementwise::run, rules: elementwise::DOCS },
-    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalization, is_of_whole: false, class: |profile, operation| Norm::of(profile, operation).class(), run: norm::run, rules: norm::DOCS },
-    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), is_of_whole: false, class: |profile, operation| ReductionKind::of(operation.short_name(profile)).label().to_owned(), run: reduce::run, rules: reduce::DOCS },
-    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, is_of_whole: false, class: |profile, operation| moe::role(profile, operation).label().to_owned(), run: moe::run, rules: moe::DOCS },
-    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, is_of_whole: false, class: |profile, operation| LoopKind::of(operation.short_name(profile)).label().to_owned(), run: triton::run, rules: triton::DOCS },
-    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, is_of_whole: true, class: |profile, operation| other::kind_of(profile, operation).label().to_owned(), run: other::run, rules: other::DOCS },
-    AnalysisKind { key: "unattributed", title: "Unattributed", subject: "unattributed kernels", tier: Tier::Compute, covers: |_, operation| operation.is_unattributed(), is_of_whole: false, class: |_, _| String::new(), run: unattributed::run, rules: unattributed::DOCS },
-    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: multi_kernel::run, rules: multi_kernel::DOCS },
-    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: cpu_idle::run, rules: cpu_idle::DOCS },
-    AnalysisKind { key: "serving", title: "Serving steps", subject: "steps of serving engines", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: serving::run, rules: serving::DOCS },
-    AnalysisKind { key: "memory", title: "Memory", subject: "memory of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: memory::run, rules: memory::DOCS },
-    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: across_kinds::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: across_kinds::run_graphs, rules: across_kinds::GRAPH_DOCS },
-    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: across_kinds::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: across_kinds::run_recompute, rules: across_kinds::RECOMPUTE_DOCS },
-    AnalysisKind { key: "slowdown", title: "Slowdown", subject: "operations that become slower or faster", tier: Tier::System, covers: slowdown::covers, is_of_whole: false, class: |_, _| String::new(), run: slowdown::run, rules: slowdown::DOCS },
-    AnalysisKind { key: "kernel_tuning", title: "Kernel tuning", subject: "kernels that are tuned", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: tuning::run, rules: tuning::DOCS },
-    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: gemm::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), is_of_whole: true, run: attention::run, rules: attention::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), is_of_whole: true, run: attention::run, ..AnalysisKind::BASE },
+    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: convolution::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), class: |profile, operation| ElementwiseKind::of(profile, operation).label().to_owned(), run: elementwise::run, rules: elementwise::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", covers: |_, operation| operation.family == Family::Normalization, class: |profile, operation| Norm::of(profile, operation).class(), run: norm::run, rules: norm::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), class: |profile, operation| ReductionKind::of(operation.short_name(profile)).label().to_owned(), run: reduce::run, rules: reduce::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", covers: |_, operation| operation.family == Family::Moe, class: |profile, operation| moe::role(profile, operation).label().to_owned(), run: moe::run, rules: moe::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", covers: |_, operation| operation.family == Family::Triton, class: |profile, operation| LoopKind::of(operation.short_name(profile)).label().to_owned(), run: triton::run, rules: triton::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "other", title: "Other", subject: "other operations", covers: other::covers, is_of_whole: true, class: |profile, operation| other::kind_of(profile, operation).label().to_owned(), run: other::run, rules: other::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "unattributed", title: "Unattributed", subject: "unattributed kernels", covers: |_, operation| operation.is_unattributed(), run: unattributed::run, rules: unattributed::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, is_of_whole: true, run: multi_kernel::run, rules: multi_kernel::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, is_of_whole: true, run: cpu_idle::run, rules: cpu_idle::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "serving", title: "Serving steps", subject: "steps of serving engines", tier: Tier::System, is_of_whole: true, run: serving::run, rules: serving::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "memory", title: "Memory", subject: "memory of the GPU", tier: Tier::System, is_of_whole: true, run: memory::run, rules: memory::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: across_kinds::runs_in_graphs, run: across_kinds::run_graphs, rules: across_kinds::GRAPH_DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: across_kinds::is_recomputed, run: across_kinds::run_recompute, rules: across_kinds::RECOMPUTE_DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "slowdown", title: "Slowdown", subject: "operations that become slower or faster", tier: Tier::System, covers: slowdown::covers, run: slowdown::run, rules: slowdown::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "kernel_tuning", title: "Kernel tuning", subject: "kernels that are tuned", tier: Tier::System, is_of_whole: true, run: tuning::run, rules: tuning::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, is_of_whole: true, run: fusion::run, rules: fusion::DOCS, ..AnalysisKind::BASE },
 ];
 
 /// The title of an analysis by its key.

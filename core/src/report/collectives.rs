@@ -7,6 +7,7 @@ use super::sheet::{Cell, Column, Unit, column};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
+use crate::base::value::mib;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
 use crate::trace::{Category, extra_args};
@@ -136,7 +137,7 @@ fn row(stats: &Stats, key: &Key) -> Vec<Cell> {
     let [group, ranks, name, dtype, in_split, out_split] = key.texts.clone().map(Cell::Text);
     let element_bytes = collective_element_bytes(&key.texts[3]);
     let size = |elements: f64| match element_bytes {
-        Some(bytes) => Cell::Float(elements * bytes / 1_048_576.0),
+        Some(bytes) => Cell::Float(mib(elements * bytes)),
         None => Cell::Empty,
     };
     vec![

@@ -6,6 +6,7 @@ use crate::assess::evaluation::Evaluation;
 use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
 use crate::base::stats::Stats;
+use crate::base::value::mib;
 use crate::hardware::roofline::{Roofline, roofline};
 use crate::perf::{Modelled, Work, python_dict};
 use crate::profile::Profile;
@@ -218,10 +219,7 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
     let float = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Float);
     [
         float(work.map(|work| work.flops / 1e9)),
-        float(
-            work.and_then(|work| work.bytes)
-                .map(|bytes| bytes / 1_048_576.0),
-        ),
+        float(work.and_then(|work| work.bytes).map(mib)),
         float(work.and_then(Work::flops_per_byte)),
         work.and_then(|work| work.compute)
             .map_or(Cell::Empty, |spec| Cell::Text(spec.label())),

@@ -2,7 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::{
-    Comparison, KernelUse, MatchedOp, MemorySize, Named, Pair, StepPair, Tally, Timed, UnmatchedOp,
+    Comparison, KernelUse, MatchedOp, MemorySize, Named, Pair, StepPair, Timed, UnmatchedOp,
     Verdict,
 };
 use dormer_core::names::Family;
@@ -10,6 +10,7 @@ use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 
 use crate::protocol::{ComparedTable, column, sheet};
 use crate::worker::table::RowKind;
+use dormer_core::base::tally::Tally;
 
 /// A sheet with the kinds of its rows.
 pub(super) struct CompareTable {

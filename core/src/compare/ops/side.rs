@@ -5,8 +5,8 @@ use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
+use crate::base::tally::Tally;
 use crate::compare::Side;
-use crate::compare::matched_rows::Tally;
 use crate::compare::op_side::Helper;
 use crate::hardware::{Vendor, detect};
 use crate::names::Family;
@@ -35,7 +35,9 @@ pub(super) fn op_side(
     let time_ns = sum(operations().map(|operation| operation.kernel_ns));
     let runs = operations().flat_map(|operation| operation.kernels(side.profile));
     let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
-    let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| tally.add(count, ns));
+    let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| {
+        tally.add_many(count, ns)
+    });
     kernels.arrange_by_largest(|(_, tally)| tally.ns);
     let timed = timed(side, operations());
     let stray = stray(operations());
@@ -183,7 +185,7 @@ fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Ta
     let calls = operations.flat_map(|operation| &operation.calls);
     let mut timed = Tally::default();
     for call in calls.filter(|call| call.work.iter().all(is_known)) {
-        timed.add(1, call.kernel_ns);
+        timed.add(call.kernel_ns);
     }
     timed
 }
@@ -211,7 +213,7 @@ fn stray<'a>(operations: impl Iterator<Item = &'a Operation>) -> (Tally, Option<
     };
     let is_long = |ns: &&i64| **ns > median.saturating_mul(LONG_PERCENT) / 100;
     for ns in times.iter().filter(is_long) {
-        stray.add(1, ns - median);
+        stray.add(ns - median);
     }
     (stray, longest.map(|longest| (median, longest)))
 }

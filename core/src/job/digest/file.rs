@@ -17,6 +17,9 @@ impl Digest {
         gzip_json::write(self, Compression::default())
     }
 
+    /// The number of bytes that identify a digest, which may be compressed.
+    pub const HEAD_BYTES: usize = 4096;
+
     /// Whether a file that begins with these bytes is a digest.
     pub fn is_file(head: &[u8]) -> bool {
         gzip_json::starts_with(head, START)

@@ -5,6 +5,7 @@ use super::nodes::{Nodes, UNKNOWN_SPAN};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::base::value::mib;
 use crate::job::digest::{Collective, Digest};
 use crate::job::groups::ranks_of;
 use crate::job::matching::{Matched, Member};
@@ -85,7 +86,7 @@ impl<'a> Call<'a> {
     /// Converts a number of elements to MiB.
     pub(super) fn mib(&self, elements: Option<u64>) -> Option<f64> {
         let bytes = elements? as f64 * self.element_bytes?;
-        Some(bytes / 1_048_576.0)
+        Some(mib(bytes))
     }
 
     pub(super) fn dur_ns(&self) -> i64 {

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use super::shared::{Action, Replay, Window, thresholds};
 use super::{list, ms, record, round};
+use crate::base::tally::Tally as Counted;
 use crate::base::value::rounded;
 use crate::compare::collectives::CollectiveDelta;
 use crate::compare::comparison::Comparison;
@@ -16,7 +17,7 @@ use crate::compare::findings::{Gap, Saving as Saved};
 use crate::compare::gap;
 use crate::compare::gap::Waste as Lost;
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
-use crate::compare::matched_rows::{Named as Row, Tally as Counted};
+use crate::compare::matched_rows::Named as Row;
 use crate::compare::memory::{MemoryPair, MemorySize};
 use crate::compare::ops::{MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
