@@ -115,7 +115,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
     let bound = overview
         .cards
         .last()
-        .filter(|card| card.key == "no_waiting");
+        .filter(|card| card.is_bound());
     let (cards, n_more) = match overview.cards.len() {
         n if n > TOP => (TOP - usize::from(bound.is_some()), n - TOP),
         n => (n, 0),

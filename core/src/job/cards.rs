@@ -60,6 +60,16 @@ pub struct JobCard {
     pub tables: Vec<ShownTable>,
 }
 
+/// The key of the finding about all waiting between ranks: the bound of the job.
+pub(crate) const NO_WAITING: &str = "no_waiting";
+
+impl JobCard {
+    /// Whether it is the bound of the job, which contains the savings of other findings.
+    pub fn is_bound(&self) -> bool {
+        self.key == NO_WAITING
+    }
+}
+
 /// A collective as one rank ran it, to be looked up in its trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardCollective {

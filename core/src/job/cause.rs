@@ -15,6 +15,7 @@ pub(crate) use hosts::slow_hosts;
 use super::Job;
 use super::delay::{Delay, Excess};
 use super::experts::HOT;
+use super::late_by::LateBy;
 use super::replay::Gain;
 use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Estimator, WhatIf};
@@ -78,7 +79,7 @@ pub(crate) enum Why {
         /// How much later than the CPUs of its peers.
         late_ns: i64,
         /// What the CPU did meanwhile, longest first.
-        by: Vec<(String, i64)>,
+        by: Vec<(LateBy, i64)>,
         /// Time in which the CPU loads data.
         loading_ns: i64,
         /// The median of the time in which the CPUs of the others load data.
@@ -113,7 +114,9 @@ impl Why {
             Why::MoreWork { .. } => "more work".to_owned(),
             Why::MoreTokens { share, .. } => format!("gets {share:.2}× the tokens"),
             Why::HostLate { by, .. } => match by.first() {
-                Some((by, _)) => format!("late launches: {}", format::middle_ellipsis(by, 40)),
+                Some((by, _)) => {
+                    format!("late launches: {}", format::middle_ellipsis(by.label(), 40))
+                }
                 None => "late launches".to_owned(),
             },
             Why::Copies { .. } => "copies".to_owned(),
@@ -377,7 +380,7 @@ fn why(
         },
         Sort::Late => {
             let mut by = delay.late_by.clone();
-            by.arrange_by_cached_key(|(by, ns)| (Reverse(*ns), by.clone()));
+            by.arrange_by_cached_key(|(by, ns)| (Reverse(*ns), by.label().to_owned()));
             Why::HostLate {
                 late_ns: delay.excess.late_ns,
                 by,

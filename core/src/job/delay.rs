@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Job;
 use super::digest::OwnTime;
 use super::flow::{Flow, Part};
+use super::late_by::LateBy;
 use crate::base::interval::sum;
 use crate::base::map::Map;
 
@@ -66,7 +67,7 @@ pub(crate) struct Delay {
     /// Summed over its collectives: the score. Time before several simultaneous collectives counts once.
     pub(crate) excess: Excess,
     /// What the CPU did while launches were late, and how much later they were than those of the peers.
-    pub(crate) late_by: Vec<(String, i64)>,
+    pub(crate) late_by: Vec<(LateBy, i64)>,
     /// Number of collectives for which other ranks were read, too.
     pub(crate) n: u32,
     /// Number of these that it started last.
@@ -93,10 +94,10 @@ impl Delay {
         }
     }
 
-    fn add_late(&mut self, by: &str, ns: i64) {
+    fn add_late(&mut self, by: &LateBy, ns: i64) {
         match self.late_by.iter_mut().find(|(known, _)| known == by) {
             Some((_, all)) => *all = all.saturating_add(ns),
-            None => self.late_by.push((by.to_owned(), ns)),
+            None => self.late_by.push((by.clone(), ns)),
         }
     }
 }
@@ -182,10 +183,10 @@ fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
     let digest = job.ranks.get(part.rank).map(|rank| &rank.digest);
     let by = digest.and_then(|digest| {
         let of = digest.collectives.get(part.at as usize)?;
-        Some(digest.text(of.late_by))
+        LateBy::of(digest.text(of.late_by))
     });
-    if let Some(by) = by.filter(|by| !by.is_empty() && excess.late_ns > 0) {
-        delay.add_late(by, excess.late_ns);
+    if let Some(by) = by.filter(|_| excess.late_ns > 0) {
+        delay.add_late(&by, excess.late_ns);
     }
 }
 
@@ -194,6 +195,7 @@ mod tests {
     use super::*;
     use crate::job::roles::Layout;
     use crate::job::testing::{MS, TestJob};
+    use crate::names::cpu_activity::CpuActivity;
 
     /// ```text
     /// ms         0        10 12           30        40
@@ -245,7 +247,10 @@ mod tests {
             idle_ns: 0,
         };
         assert_eq!(delay.excess, parts);
-        assert_eq!(delay.late_by, [("Data loading".to_owned(), 15 * MS)]);
+        assert_eq!(
+            delay.late_by,
+            [(LateBy::Activity(CpuActivity::DataLoading), 15 * MS)]
+        );
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod findings;
 pub(crate) mod flow;
 pub(crate) mod groups;
 mod hosts;
+pub(crate) mod late_by;
 pub(crate) mod matching;
 mod merged;
 pub(crate) mod network;

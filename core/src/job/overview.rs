@@ -139,7 +139,7 @@ fn headline(context: &Context, cards: &[JobCard]) -> String {
         return format!("{}. {}", card.title, card.issue);
     }
     let first = cards.first().filter(|card| card.saving_ns.is_some());
-    match first.filter(|card| card.key != "no_waiting") {
+    match first.filter(|card| !card.is_bound()) {
         Some(card) => {
             let saves = format!("{}. Fixing it saves {}.", card.title, card.savings);
             match others_wait_in(context, card) {
@@ -164,7 +164,7 @@ fn headline(context: &Context, cards: &[JobCard]) -> String {
 
 /// The headline if no finding is worth naming: what is known, and what is not.
 fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
-    let bound = cards.iter().find(|card| card.key == "no_waiting");
+    let bound = cards.iter().find(|card| card.is_bound());
     let single = if bound.is_some() { "single " } else { "" };
     let n_read = job.ranks.len();
     let of_read = match job.missing().is_empty() {

@@ -233,10 +233,11 @@ pub(super) fn slow_card(context: &Context) -> Option<JobCard> {
 pub(super) fn late_card(context: &Context) -> Option<JobCard> {
     card(context, &context.late_together, |late, named| {
         let by = late_by(&late.causes);
-        let is_loading = by.as_deref() == Some(LOADING);
+        let is_loading = by == Some(LOADING);
         let meanwhile = by
             .as_ref()
-            .map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
+            .map(|by| format!("; meanwhile most are in {}", by.in_sentence()));
+        let meanwhile = meanwhile.unwrap_or_default();
         JobCard {
             title: match is_loading {
                 true => format!("{named} wait for data"),
@@ -245,7 +246,7 @@ pub(super) fn late_card(context: &Context) -> Option<JobCard> {
             issue: format!(
                 "{named} launch their kernels later than other ranks{meanwhile}, and the others wait for them."
             ),
-            action: late_action(by.as_deref().unwrap_or_default(), "these ranks"),
+            action: late_action(by.as_ref(), "these ranks"),
             ..JobCard::default()
         }
     })

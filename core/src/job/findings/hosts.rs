@@ -96,8 +96,8 @@ fn of_host(context: &Context, host: &SlowHost) -> Causes {
     let (late, n) = of(|why| matches!(why, Why::HostLate { .. }));
     let are_late = slow.is_empty() && n == "all of them";
     if !late.is_empty() {
-        let by =
-            late_by(&late).map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
+        let by = late_by(&late).map(|by| format!("; meanwhile most are in {}", by.in_sentence()));
+        let by = by.unwrap_or_default();
         sentences.push(format!("On {n} kernels are launched late{by}."));
     }
     if are_late {

@@ -17,7 +17,7 @@ mod together;
 
 use super::Job;
 use super::analysis::Analysis;
-use super::cards::JobCard;
+use super::cards::{JobCard, NO_WAITING};
 use super::cause::{Cause, Why};
 use super::files::Excluded;
 use super::replay::Gain;
@@ -105,7 +105,7 @@ const RULES: &[Rule] = &[
     Rule { key: "other_jobs", find: One(given::other_jobs) },
     Rule { key: "missing_ranks", find: One(given::missing) },
     Rule { key: "clocks_apart", find: One(all_ranks::clocks_apart) },
-    Rule { key: "no_waiting", find: One(all_ranks::no_waiting) },
+    Rule { key: NO_WAITING, find: One(all_ranks::no_waiting) },
 ];
 
 /// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order
@@ -138,9 +138,8 @@ pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec
     });
     let mut found: Vec<(usize, JobCard)> = found.collect();
     found.arrange_by_cached_key(|(at, card)| {
-        let is_bound = card.key == "no_waiting";
         (
-            is_bound,
+            card.is_bound(),
             card.key != UNFINISHED,
             std::cmp::Reverse(card.saving_ns),
             *at,

@@ -9,13 +9,14 @@ use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Slower, Why};
+use crate::job::late_by::LateBy;
 use crate::names::cpu_activity::CpuActivity;
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;
 
-/// The name of the CPU's activity while it waits for data.
-pub(super) const LOADING: &str = "Data loading";
+/// What the CPU of a rank does that waits for data.
+pub(super) const LOADING: LateBy = LateBy::Activity(CpuActivity::DataLoading);
 
 /// Where steps of a job begin.
 pub(super) const AFTER_LAST: &str = "Steps of a job end with their last collective: what the CPU does after that at the end of a step, such as writing a checkpoint, counts in the next one.";
@@ -169,28 +170,28 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
             return None;
         };
         let rank = format::capitalized(&context.rank(cause.rank));
-        let (what, most_ns) = by.first().map_or(("", 0), |(by, ns)| (by.as_str(), *ns));
-        let is_dominant = most_ns * 2 >= *late_ns && !what.is_empty();
-        let is_loading = what == LOADING;
-        let meanwhile = match (is_dominant, is_loading) {
+        let by = by.first();
+        let dominant = by.filter(|(_, ns)| *ns * 2 >= *late_ns).map(|(by, _)| by);
+        let is_loading = by.is_some_and(|(by, _)| *by == LOADING);
+        let meanwhile = match (dominant, is_loading) {
             (_, true) => format!(
                 "; data loading takes {}, {} on other ranks",
                 format::time_ns(*loading_ns),
                 format::time_ns(*peers_loading_ns)
             ),
-            (true, _) => format!("; for most of that time its CPU is in {}", activity(what)),
-            (false, _) => String::new(),
-        };
-        let title = match is_loading {
-            true => format!("Rank {} waits for data", context.number(cause.rank)),
-            false if is_dominant => {
-                let what = activity(what).replace('`', "");
-                format!(
-                    "Rank {} launches kernels late: {what}",
-                    context.number(cause.rank)
-                )
+            (Some(by), _) => {
+                format!("; for most of that time its CPU is in {}", by.in_sentence())
             }
-            false => format!("Rank {} launches kernels late", context.number(cause.rank)),
+            (None, _) => String::new(),
+        };
+        let number = context.number(cause.rank);
+        let title = match (dominant, is_loading) {
+            (_, true) => format!("Rank {number} waits for data"),
+            (Some(by), _) => {
+                let by = by.in_sentence().replace('`', "");
+                format!("Rank {number} launches kernels late: {by}")
+            }
+            (None, _) => format!("Rank {number} launches kernels late"),
         };
         Some(JobCard {
             title,
@@ -199,7 +200,7 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
                 format::time_ns(*late_ns),
                 context.steps(&cause.steps),
             ),
-            action: late_action(if is_dominant { what } else { "" }, "this rank"),
+            action: late_action(dominant, "this rank"),
             reasoning: match cause.steps.contains(&0) {
                 true => Vec::new(),
                 false => vec![AFTER_LAST.to_owned()],
@@ -209,53 +210,40 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
     })
 }
 
-/// What a CPU does, in a sentence: "garbage collection", "`validate (eval.py:30)`".
-pub(super) fn activity(name: &str) -> String {
-    let mut labels = CpuActivity::ALL.into_iter().map(CpuActivity::label);
-    match labels.any(|label| label == name) {
-        // Not those that begin with an abbreviation.
-        true if !name.starts_with("GPU") => {
-            let (first, rest) = name.split_at(1);
-            format!("{}{rest}", first.to_lowercase())
-        }
-        true => name.to_owned(),
-        false => format!("`{}`", format::middle_ellipsis(name, 40)),
-    }
-}
-
-/// What the CPUs of ranks that launch late mostly do meanwhile, if it is one thing: "Data loading".
-pub(super) fn late_by(causes: &[&Cause]) -> Option<String> {
+/// What the CPUs of ranks that launch late mostly do meanwhile, if it is one thing.
+pub(super) fn late_by(causes: &[&Cause]) -> Option<LateBy> {
     let by = causes.iter().filter_map(|cause| match &cause.why {
         Why::HostLate { by, .. } => by.first(),
         _ => None,
     });
-    let by = by.map(|(by, ns)| (by.as_str(), *ns));
+    let by = by.map(|(by, ns)| (by, *ns));
     let by = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns));
     let all_ns = sum(by.iter().map(|(_, ns)| *ns));
-    let most = by.into_iter().max_by_key(|(by, ns)| (*ns, Reverse(*by)))?;
-    (most.1 * 2 >= all_ns && !most.0.is_empty()).then(|| most.0.to_owned())
+    let most = by.into_iter();
+    let (by, ns) = most.max_by_key(|(by, ns)| (*ns, Reverse(by.label())))?;
+    (ns * 2 >= all_ns).then(|| by.clone())
 }
 
 /// What to do about late launches, by what the CPU does meanwhile.
-pub(super) fn late_action(by: &str, whose: &str) -> String {
-    let is = |activity: CpuActivity| by == activity.label();
-    if is(CpuActivity::DataLoading) {
-        return format!(
-            "Load data ahead on {whose}: more workers, `prefetch_factor`, pinned memory; look at the storage and the batch that is read."
-        );
-    }
-    if is(CpuActivity::GarbageCollection) {
-        return "Collect garbage on all ranks in the same step, at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop, `gc.collect()` every N steps.".to_owned();
-    }
-    if is(CpuActivity::Checkpointing) {
-        return "Write checkpoints while training goes on (`torch.distributed.checkpoint.async_save`), or on all ranks in parallel, and less often.".to_owned();
-    }
-    if is(CpuActivity::Compilation) || is(CpuActivity::Tuning) {
-        return "Warm up all ranks with the same shapes before the run, and share the cache of compiled kernels; dynamic shapes that differ by rank compile again.".to_owned();
-    }
-    let causes = match by.is_empty() {
-        true => "synchronization, garbage collection, logging, checkpoints, compilation, other processes on its cores".to_owned(),
-        false => format!("`{}`", format::middle_ellipsis(by, 60)),
+pub(super) fn late_action(by: Option<&LateBy>, whose: &str) -> String {
+    use CpuActivity::{Checkpointing, Compilation, DataLoading, GarbageCollection, Tuning};
+    let causes = match by {
+        Some(LateBy::Activity(DataLoading)) => {
+            return format!(
+                "Load data ahead on {whose}: more workers, `prefetch_factor`, pinned memory; look at the storage and the batch that is read."
+            );
+        }
+        Some(LateBy::Activity(GarbageCollection)) => {
+            return "Collect garbage on all ranks in the same step, at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop, `gc.collect()` every N steps.".to_owned();
+        }
+        Some(LateBy::Activity(Checkpointing)) => {
+            return "Write checkpoints while training goes on (`torch.distributed.checkpoint.async_save`), or on all ranks in parallel, and less often.".to_owned();
+        }
+        Some(LateBy::Activity(Compilation | Tuning)) => {
+            return "Warm up all ranks with the same shapes before the run, and share the cache of compiled kernels; dynamic shapes that differ by rank compile again.".to_owned();
+        }
+        Some(by) => by.in_sentence(),
+        None => "synchronization, garbage collection, logging, checkpoints, compilation, other processes on its cores".to_owned(),
     };
     format!("Look at what the CPU of {whose} does in that time: {causes}.")
 }

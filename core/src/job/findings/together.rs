@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 
 use super::Context;
-use super::ranks::{AFTER_LAST, activity, late_action, times};
+use super::ranks::{AFTER_LAST, late_action, times};
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::job::cards::JobCard;
 use crate::job::flow::Node;
+use crate::job::late_by::LateBy;
 use crate::job::sequence;
 use crate::job::what_if::WhatIf;
 use crate::job::{Analysis, Job};
@@ -75,16 +76,16 @@ pub(super) fn late(context: &Context) -> Option<JobCard> {
     let all_ns = sum(late.iter().map(|(_, ns)| *ns));
     let by = grouped(late, |all: &mut i64, ns| *all = all.saturating_add(ns)).into_iter();
     let most = by.max_by_key(|(by, ns)| (*ns, Reverse(*by)));
-    let most = most.filter(|(by, ns)| *ns * 2 >= all_ns && !by.is_empty());
-    let by = most.map_or("", |(by, _)| by);
-    let (title, meanwhile) = match by {
-        "" => ("All ranks launch kernels late".to_owned(), String::new()),
-        by => (
+    let most = most.filter(|(_, ns)| *ns * 2 >= all_ns);
+    let by = most.and_then(|(by, _)| LateBy::of(by));
+    let (title, meanwhile) = match &by {
+        None => ("All ranks launch kernels late".to_owned(), String::new()),
+        Some(by) => (
             format!(
                 "All ranks launch kernels late: {}",
-                activity(by).replace('`', "")
+                by.in_sentence().replace('`', "")
             ),
-            format!("; for most of that time they are in {}", activity(by)),
+            format!("; for most of that time they are in {}", by.in_sentence()),
         ),
     };
     let card = JobCard {
@@ -93,7 +94,7 @@ pub(super) fn late(context: &Context) -> Option<JobCard> {
             "The GPUs of all ranks are idle at the same time in {}, because their CPUs launch late{meanwhile}.",
             context.steps(&steps)
         ),
-        action: action(by),
+        action: action(by.as_ref()),
         reasoning: vec![AFTER_LAST.to_owned(), "Only the time that all ranks of a collective launch late before it is counted; what one of them needs beyond that has a finding of its own. The report on the trace of one rank shows the code.".to_owned()],
         ..JobCard::default()
     };
@@ -101,14 +102,11 @@ pub(super) fn late(context: &Context) -> Option<JobCard> {
 }
 
 /// What to do about it, by what the CPUs do meanwhile.
-fn action(by: &str) -> String {
-    let is = |activity: CpuActivity| by == activity.label();
-    if is(CpuActivity::GarbageCollection) {
-        return "Keep garbage collection out of steps: `gc.freeze()` after warm-up, `gc.disable()` in the loop, `gc.collect()` every N steps.".to_owned();
-    }
+fn action(by: Option<&LateBy>) -> String {
     match by {
-        "" => "Give each launch more work (larger batches, fused or compiled operations, GPU graphs), and remove waits for the GPU (`.item()`) that keep CPUs from running ahead.".to_owned(),
-        by => late_action(by, "each rank"),
+        Some(LateBy::Activity(CpuActivity::GarbageCollection)) => "Keep garbage collection out of steps: `gc.freeze()` after warm-up, `gc.disable()` in the loop, `gc.collect()` every N steps.".to_owned(),
+        None => "Give each launch more work (larger batches, fused or compiled operations, GPU graphs), and remove waits for the GPU (`.item()`) that keep CPUs from running ahead.".to_owned(),
+        Some(_) => late_action(by, "each rank"),
     }
 }
 

@@ -133,7 +133,7 @@ fn a_host_on_which_all_launch_late_says_what_they_do() {
     let card = of_slow_host(of_eight_late([20; 8], [0, 0, 0, 0, 0, 0, 12, 12]));
     assert_eq!(
         card.reasoning,
-        ["On all of them kernels are launched late; meanwhile most are in `Data loading`."]
+        ["On all of them kernels are launched late; meanwhile most are in data loading."]
     );
 }
 
