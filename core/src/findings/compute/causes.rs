@@ -143,7 +143,7 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     });
     let or_unsized = match n_facts {
         0 => "",
-        _ => " or due to causes without a factor",
+        _ => " or due to causes of unknown size",
     };
     let rest = rest.map_or(String::new(), |rest| {
         format!(

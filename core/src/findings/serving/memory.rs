@@ -312,7 +312,10 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
     };
     let (rate, of) = match evaluation.roofline.map(|roofline| roofline.bound) {
         Some(Bound::Memory) => (bandwidth(), "the memory bandwidth"),
-        _ => (evaluation.tflops_per_s.map(format::tflops), "the peak rate"),
+        _ => (
+            evaluation.tflops_per_s.map(format::tflops),
+            "the compute roofline",
+        ),
     };
     let more = match all.len() as u64 {
         1 => String::new(),

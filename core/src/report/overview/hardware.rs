@@ -179,7 +179,7 @@ fn basis(gpu: &GpuSpec, wanted: Basis, recorded: Option<&GpuSpec>) -> String {
     };
     let mut text = match (first.is_empty(), rest.is_empty()) {
         (false, false) => format!(
-            "Where they are known, these are {} ({}); the others are {} ({}).",
+            "These are {} where known ({}), and {} otherwise ({}).",
             named(wanted),
             first.join("; "),
             named(wanted.other()),
@@ -296,13 +296,15 @@ mod tests {
                 ("Memory", "192 GB", None),
             ]
         );
-        assert!(hardware.basis.starts_with(
-            "Where they are known, these are achievable figures (measured with hipBLASLt"
-        ));
         assert!(
             hardware
                 .basis
-                .ends_with("the others are peaks (AMD Instinct MI300X datasheet).")
+                .starts_with("These are achievable figures where known (measured with hipBLASLt")
+        );
+        assert!(
+            hardware
+                .basis
+                .ends_with("and peaks otherwise (AMD Instinct MI300X datasheet).")
         );
     }
 

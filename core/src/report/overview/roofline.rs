@@ -129,7 +129,7 @@ pub(super) fn mixed_basis<'a>(
     (n_achievable > 0 && n_achievable < n_all).then(|| {
         format!(
             "Efficiencies are on a mixed basis: operations with {} of the judged GPU time are \
-             measured by achievable figures, the others by peaks.",
+             compared with achievable figures, the others with peaks.",
             format::percent(percent)
         )
     })
