@@ -3,6 +3,7 @@
 //! ```text
 //! bytes ─Importer─ container (gzip, zip, as it is) ─ format (by content) ─┬ chrome_json ─→ Trace
 //!                                                                          ├ perfetto ──→ │
+//!                                                                          ├ rocprof ───→ │
 //!                                                                          └ xplane ────→ └ Warnings
 //! ```
 //!
