@@ -12,8 +12,8 @@ use syn::visit::{self, Visit};
 
 use crate::support::source;
 
-/// The top-level modules, each after all that it may use. `sample` and `testing` come last: no analysis uses
-/// the bundled trace, or what builds traces for tests.
+/// The top-level modules, each after all that it may use. The modules for tests, examples and the
+/// page's warm-up come last.
 const MODULES: [&str; 17] = [
     "base", "trace", "names", "import", "hardware", "perf", "profile", "assess", "findings",
     "report", "compare", "job", "tables", "fleet", "output", "sample", "testing",

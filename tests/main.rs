@@ -7,6 +7,7 @@
 //! | `facts` | every number of a trace's documents by label, and no label with two values |
 //! | `diagnosis` | why operations of real traces are slow, and expected findings of small ones |
 //! | `planted` | causes planted in an operation of a real trace, which are found with their size |
+//! | `faults` | faults inserted into real traces: each is detected with its size |
 //! | `formats` | traces in other formats than Kineto's JSON: real ones compared with the reference, and damage |
 //! | `faults` | faults inserted into real traces: each is detected, and changes no number silently |
 //! | `fuzzing` | the shared code of the fuzz targets, and their seeds |
@@ -18,6 +19,8 @@
 //! | `gpu_choice` | what depends on the GPU, and what does not |
 //! | `checks` | the reports of every trace satisfy their rules |
 //! | `requirements` | the page of requirements matches the source tree |
+//! | `serving` | steps of serving engines and diffusion pipelines in real traces |
+//! | `step_findings` | findings about these steps |
 //! | `compare` | comparisons of real traces of the same model |
 //! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `memory` | memory of real traces to the byte, by operator and step |

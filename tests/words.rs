@@ -95,9 +95,13 @@ const ALLOWED: &[&str] = &[
 fn users_read_the_words_of_the_field() {
     let mut found = Vec::new();
     for (file, text) in texts().into_iter().chain(documents()) {
-        let prose = without_code(&text).to_lowercase();
+        let mut prose = without_code(&text);
+        for name in ALLOWED {
+            prose = prose.replace(name, "");
+        }
+        let prose = prose.to_lowercase();
         for (word, instead) in WORDS {
-            if has_phrase(&prose, word) && !ALLOWED.iter().any(|name| text.contains(name)) {
+            if has_phrase(&prose, word) {
                 found.push(format!("{file}: “{word}” ({instead}) in {text:?}"));
             }
         }

@@ -35,8 +35,8 @@
 //! | [`tables`] | one trace as rows of a few tables with fixed columns, for users who store many traces |
 //! | [`fleet`] | many traces: what changed between builds, where GPUs lose time, fleet summary |
 //! | [`output`] | what is written out: documents and their checker, JSON, workbooks, reproducers; redaction |
-//! | [`sample`] | a bundled trace for trying out |
-//! | [`testing`] | what builds traces for tests |
+//! | [`sample`] | a small trace, for examples, tests and the page's warm-up |
+//! | [`testing`] | builders of small traces, for tests |
 //!
 //! A comparison takes two reports, each evaluated on its own GPU, so `compare` comes after `report`.
 //!

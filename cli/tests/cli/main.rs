@@ -395,8 +395,8 @@ fn wrong_usage_ends_with_2() {
         ("tree trace.json", "<--uid <N>|--find <NAME>>"),
         ("tree trace.json --uid 1 --find mm", "cannot be used with"),
         ("tree trace.json --find conv", "trace.json: no call or kernel has “conv” in its name"),
-        ("tree trace.json --uid 5", "no complete event stands at position 5"),
-        ("tree trace.json --uid 99", "no complete event stands at position 99"),
+        ("tree trace.json --uid 5", "there is no complete event at position 5"),
+        ("tree trace.json --uid 99", "there is no complete event at position 99"),
     ];
     for (arguments, sentence) in cases {
         let said = folder.run(arguments);

@@ -2,8 +2,8 @@
 
 pub(super) use super::compute::{
     Gate, NOT_SHOWN, are_large, called_from, efficiency, few_workgroups, is_bottleneck, is_large,
-    is_launch_scale, launch_scale_note, matrix_rate, memory_bandwidth, n_calls, shapes, short_name,
-    time_and_share, time_ns,
+    is_launch_scale, launch_scale_note, matrix_rate, memory_bandwidth, n_calls, no_gpu_note,
+    shapes, short_name, time_and_share, time_ns,
 };
 pub(super) use super::finding::{Confidence, Effect, Finding, Impact, Priority};
 pub(super) use super::outcome::{Outcome, Row, Status};

@@ -4,6 +4,7 @@
 //! bytes ─Importer─ container (gzip, zip, as it is) ─ format (by content) ─┬ chrome_json ─→ Trace
 //!                                                                          ├ rocprof ───→ │
 //!                                                                          ├ perfetto ──→ │
+//!                                                                          ├ rocprof ───→ │
 //!                                                                          └ xplane ────→ └ Warnings
 //! ```
 //!

@@ -83,14 +83,22 @@ pub(crate) fn is_event_timing(name: &str) -> bool {
     name.contains("EventElapsedTime") || name.contains("EventSynchronize")
 }
 
-/// Whether a call begins (`true`) or ends (`false`) the capture of a stream into a GPU graph.
-pub(crate) fn is_capture_edge(name: &str) -> Option<bool> {
-    if name.ends_with("StreamBeginCapture") {
-        Some(true)
-    } else if name.ends_with("StreamEndCapture") {
-        Some(false)
-    } else {
-        None
+/// A call that begins or ends the capture of a stream into a GPU graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CaptureEdge {
+    Begin,
+    End,
+}
+
+impl CaptureEdge {
+    pub(crate) fn of(name: &str) -> Option<CaptureEdge> {
+        if name.ends_with("StreamBeginCapture") {
+            Some(CaptureEdge::Begin)
+        } else if name.ends_with("StreamEndCapture") {
+            Some(CaptureEdge::End)
+        } else {
+            None
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod family_rules;
 pub mod frames;
 pub(crate) mod fusion;
 pub(crate) mod gemm;
+pub(crate) mod gpu_activity;
 mod helper;
 pub(crate) mod layer;
 mod library;

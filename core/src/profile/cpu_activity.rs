@@ -7,7 +7,7 @@ use crate::base::interval::{Coverage, Interval, union};
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, FirstMax};
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::cpu_calls::{OPTIMIZER_RANGE, is_capture_edge};
+use crate::names::cpu_calls::{CaptureEdge, OPTIMIZER_RANGE};
 use crate::profile::Profile;
 use crate::trace::{ByName, Category, EventId, StringId, Trace, TrackId};
 
@@ -92,7 +92,7 @@ pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, Even
 
 /// Spans with known names, by thread.
 fn by_thread(trace: &Trace) -> Spans<Coverage> {
-    let known = |name: &str| (CpuActivity::cause_of_name(name), is_capture_edge(name));
+    let known = |name: &str| (CpuActivity::cause_of_name(name), CaptureEdge::of(name));
     let mut known_names = ByName::new(known);
     let mut spans: Spans<Vec<Interval>> = Map::default();
     // When a thread started to capture.
@@ -104,10 +104,10 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
             spans.entry(track).or_default()[activity as usize].push(span);
         };
         match capture {
-            Some(true) => {
+            Some(CaptureEdge::Begin) => {
                 capturing.insert(track, trace.events.ts_ns(event));
             }
-            Some(false) => {
+            Some(CaptureEdge::End) => {
                 if let Some(since_ns) = capturing.remove(&track) {
                     let captured = Interval::new(since_ns, trace.events.end_ns(event));
                     add(CpuActivity::GraphCapture, captured);

@@ -3,11 +3,12 @@
 use crate::base::interval::{Interval, difference, length, union};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::names::gpu_activity::is_communication_name;
 use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, Launches, process};
 use crate::profile::recompute::Recompute;
-use crate::profile::timeline::{GpuClass, is_communication_name};
+use crate::profile::timeline::GpuClass;
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, StringId, Trace, TrackId, extra_args};
 

@@ -288,8 +288,8 @@ impl Walk<'_> {
             return Some(binding);
         }
         let work = binding.own_work(profile, &[id])?.work;
-        let is_product = work.compute.is_some_and(|spec| spec.unit == Unit::Matrix);
-        let is_free = !(is_product && self.has_modelled_below(op));
+        let is_gemm = work.compute.is_some_and(|spec| spec.unit == Unit::Matrix);
+        let is_free = !(is_gemm && self.has_modelled_below(op));
         (siblings.len() == 1 && is_free).then_some(binding)
     }
 

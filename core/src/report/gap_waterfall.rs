@@ -23,7 +23,7 @@ const COLUMNS: [Column; Cause::ALL.len() + 5] = [
     column("Unexplained (µs)", Unit::Us, "The rest."),
     column("Measured (µs)", Unit::Us, "The kernel time of all calls: the sum of the columns before it."),
     column("Pct Roofline", Unit::Percent, "The least time over the kernel time, of all calls together."),
-    column("Causes", Unit::Text, "The sizes that the steps follow from, and causes of unknown share."),
+    column("Causes", Unit::Text, "The sizes that the steps follow from, and causes of unknown size."),
 ];
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

@@ -43,7 +43,6 @@ pub mod top;
 mod unified_perf;
 pub(crate) mod window;
 
-use crate::assess::evaluation;
 pub use crate::assess::{Evaluation, ReportOptions, Timelines};
 pub use crate::profile::kernels::SheetEvents;
 pub(crate) use call_key::args_cells;
@@ -60,15 +59,14 @@ pub use unified_perf::has_row;
 use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock};
 
-use crate::findings::{Analyses, Input};
-
+use crate::assess::evaluation;
 use crate::base::interval::percent_of;
 use crate::base::parallel::{RunAll, in_turn};
+use crate::findings::{Analyses, Input};
 use crate::perf::SheetFamily;
+use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::rows::Pass;
-
-use crate::profile::Profile;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::timelines::SheetTimelines;
 use families::ModelledCalls;

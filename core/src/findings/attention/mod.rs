@@ -321,10 +321,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     }
     outcome.notes.extend(of_windows(&observed));
     outcome.notes.extend(of_less_than_all(input, &observed));
-    if input.gpu().is_none() {
-        let note = "No GPU profile is chosen, so the % of roofline of attention is unknown.";
-        outcome.notes.push(note.to_owned());
-    }
+    outcome.notes.extend(no_gpu_note(input, "attention"));
 }
 
 /// A note about attention that is not rated because the width of its sliding window is unknown.

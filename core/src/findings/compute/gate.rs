@@ -84,6 +84,14 @@ pub fn launch_scale_note(input: &Input, rows: &[Row]) -> Option<String> {
     (!short.is_empty()).then(|| format!("Calls of {operations} ({time}) take less than {least}, about as long as launching them: their efficiency says little, and they are not ranked."))
 }
 
+/// A note that efficiencies of some operations are unknown without a GPU profile; `None` if one is chosen.
+pub fn no_gpu_note(input: &Input, what: &str) -> Option<String> {
+    input
+        .gpu()
+        .is_none()
+        .then(|| format!("No GPU profile is chosen, so the % of roofline of {what} is unknown."))
+}
+
 /// The priority of a bottleneck: by its share of the computation and its efficiency, in percent. `has_pattern` if it
 /// matches a named pattern.
 pub fn priority_by(

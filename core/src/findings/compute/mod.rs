@@ -23,7 +23,7 @@ pub use causes::{
 };
 pub use gate::{
     Gate, are_large, are_many, is_bottleneck, is_large, is_launch_scale, launch_scale_note,
-    priority_by,
+    no_gpu_note, priority_by,
 };
 pub(crate) use quality::varies;
 pub use savings::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};

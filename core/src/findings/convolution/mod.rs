@@ -262,10 +262,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let unknown = unmodelled(input, left, &gate(input, None), "convolution");
     let of_layouts = rule::find(input, layout::RULES, vec![&layouts]);
     outcome.findings = [of_layouts, found, unknown].concat();
-    if input.gpu().is_none() {
-        let note = "No GPU profile is chosen, so % of roofline of convolutions is unknown.";
-        outcome.notes.push(note.to_owned());
-    }
+    outcome.notes.extend(no_gpu_note(input, "convolutions"));
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed], layouts: &Layouts) {

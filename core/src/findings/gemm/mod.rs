@@ -206,10 +206,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     ]
     .concat();
     outcome.notes.extend(launch_scale_note(input, rows));
-    if input.gpu().is_none() {
-        let note = "No GPU profile is chosen, so the % of roofline of GEMMs is not known.";
-        outcome.notes.push(note.to_owned());
-    }
+    outcome.notes.extend(no_gpu_note(input, "GEMMs"));
 }
 
 fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {

@@ -361,7 +361,6 @@ mod tests {
         let name = "execute_14_context_2(sq12sk20sqsq80sqsk144)_generation_2(sq2sk30sqsq2sqsk30)";
         let batch = parse(name).unwrap();
         assert_eq!(batch.pairs(), Some([110.0, 30.0]));
-        assert_eq!(batch.cached_tokens(), Some(36));
         assert_eq!(batch.mean_context(), Some(15.0));
         // Two requests that compute three tokens each, k = (10, 20): 8 + 9 + 10 + 18 + 19 + 20.
         let drafted = "step[DECODE bs=2 g_sq=6 g_sk=30 g_sqsq=18 g_sqsk=90]";

@@ -182,11 +182,6 @@ impl Batch {
         self.sum(|sums| sums.sk)
     }
 
-    /// Tokens that are attended to but not computed: from the cache, or from earlier chunks.
-    pub fn cached_tokens(&self) -> Option<u64> {
-        self.kv_tokens()?.checked_sub(self.tokens()?)
-    }
-
     /// Average number of tokens that a request in decode attends to.
     pub fn mean_context(&self) -> Option<f64> {
         let (sk, requests) = (self.generation.sk?, self.generation.requests?);

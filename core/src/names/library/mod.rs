@@ -124,13 +124,13 @@ pub fn library_of_kernel(name: &str) -> Option<Library> {
 pub fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
     op.and_then(|op| first_match(OP_RULES, op)).or_else(|| {
         let library = library_of_kernel(kernel?)?;
-        let is_vendors = library == Cutlass && op.is_some_and(is_product) && is_generated(kernel?);
+        let is_vendors = library == Cutlass && op.is_some_and(is_gemm) && is_generated(kernel?);
         Some(if is_vendors { CuBlas } else { library })
     })
 }
 
 /// GEMMs that PyTorch passes to the vendor's library.
-fn is_product(op: &str) -> bool {
+fn is_gemm(op: &str) -> bool {
     #[rustfmt::skip]
     const OPS: [&str; 9] = [
         "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::matmul",

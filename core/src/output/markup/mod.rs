@@ -52,8 +52,11 @@ pub fn line(text: &str) -> Line {
 
 /// A line that starts with a label: "**Issue:** …".
 pub fn field(label: &str, text: &str) -> Line {
-    let mut spans = vec![Span::Bold(format!("{label}:")), Span::Text(" ".to_owned())];
-    spans.extend(line(text));
+    let mut spans = vec![Span::Bold(format!("{label}:"))];
+    if !text.is_empty() {
+        spans.push(Span::Text(" ".to_owned()));
+        spans.extend(line(text));
+    }
     spans
 }
 

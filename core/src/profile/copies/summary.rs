@@ -6,11 +6,12 @@ use crate::base::group::grouped;
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Set;
 use crate::base::sort::Arrange;
+use crate::names::gpu_activity::is_rocm_fill;
 use crate::profile::Profile;
 use crate::profile::exposed::{Exposed, OnGpu};
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::process;
-use crate::profile::timeline::{GpuClass, is_rocm_fill};
+use crate::profile::timeline::GpuClass;
 use crate::trace::event_args as args;
 use crate::trace::{Category, EventId};
 

@@ -2,7 +2,7 @@
 
 use super::{ROUNDING_NS, Row, SECOND_NS, SLACK_NS, few, streams};
 use crate::base::interval::{Interval, sum};
-use crate::profile::timeline::is_communication_name;
+use crate::names::gpu_activity::is_communication_name;
 use crate::trace::{EventId, Trace};
 
 /// With some profilers, collectives share a track with concurrent work.

@@ -17,7 +17,7 @@ use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::hardware::ComputeSpec;
-use crate::names::cpu_calls::is_capture_edge;
+use crate::names::cpu_calls::CaptureEdge;
 use crate::names::layer::Step;
 use crate::names::{Family, family_of_op};
 use crate::perf::estimate::{self, PagedSizes};
@@ -364,7 +364,7 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
 /// kernels are launched directly.
 fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
-    let edges = trace.named(Category::is_runtime, |name| is_capture_edge(name).is_some());
+    let edges = trace.named(Category::is_runtime, |name| CaptureEdge::of(name).is_some());
     let mut captures: Map<TrackId, RangeInclusive<i64>> = Map::default();
     for edge in edges {
         let ns = events.ts_ns(edge);

@@ -63,7 +63,7 @@ pub(super) enum Role {
     Softmax(Option<Scores>),
     SoftmaxBackward(Option<Scores>),
     /// With its sizes, if known.
-    Product(Option<GemmSizes>),
+    Gemm(Option<GemmSizes>),
     /// A fused attention; ends every search.
     Fused,
     Plain,
@@ -103,10 +103,10 @@ impl CallRole {
         let role = match operation.family {
             Family::Attention => Role::Fused,
             Family::Gemm => {
-                let product = GemmSizes::of_params(operation);
-                match product.is_none() && !is_batched {
+                let sizes = GemmSizes::of_params(operation);
+                match sizes.is_none() && !is_batched {
                     true => Role::Plain,
-                    false => Role::Product(product),
+                    false => Role::Gemm(sizes),
                 }
             }
             Family::Moe | Family::Convolution | Family::Communication => Role::Plain,

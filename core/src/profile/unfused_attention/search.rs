@@ -74,9 +74,9 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    fn product(&self, at: usize) -> Option<GemmSizes> {
+    fn gemm(&self, at: usize) -> Option<GemmSizes> {
         match self.role(at)?.role {
-            Role::Product(product) => product,
+            Role::Gemm(sizes) => sizes,
             _ => None,
         }
     }
@@ -84,9 +84,9 @@ impl<'a> Search<'a> {
     fn forward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
         let mut before = self.away(at, true, MAX_CALLS_AWAY).into_iter();
         let (first, (n_q, d_qk)) =
-            before.find_map(|at| Some((at, scores.written_by(self.product(at)?)?)))?;
+            before.find_map(|at| Some((at, scores.written_by(self.gemm(at)?)?)))?;
         let mut after = self.away(at, false, MAX_CALLS_AWAY).into_iter();
-        let reads = after.find_map(|at| Some((at, scores.read_by(self.product(at)?)?)));
+        let reads = after.find_map(|at| Some((at, scores.read_by(self.gemm(at)?)?)));
         let (last, d_v) = reads.or_else(|| Some((self.next_batched(at, first)?, d_qk)))?;
         // A layer, a softmax over classes and another layer look the same, but have a larger K.
         let is_batched = self.role(first)?.is_batched && self.role(last)?.is_batched;
@@ -113,10 +113,10 @@ impl<'a> Search<'a> {
     /// The GEMM right after a softmax with the same number of heads and queries as the GEMM before it: it reads the
     /// scores, whatever was recorded for its operands.
     fn next_batched(&self, at: usize, first: usize) -> Option<usize> {
-        let before = self.product(first).filter(|gemm| gemm.batch > 1)?;
+        let before = self.gemm(first).filter(|gemm| gemm.batch > 1)?;
         for position in self.away(at, false, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
             let seen = self.role(position)?;
-            match self.product(position) {
+            match self.gemm(position) {
                 Some(gemm) => {
                     let is_alike = gemm.batch == before.batch && gemm.m == before.m;
                     return (is_alike && seen.is_batched).then_some(position);
@@ -133,7 +133,7 @@ impl<'a> Search<'a> {
     fn backward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
         let touching = |positions: Vec<usize>| -> Vec<usize> {
             let is_it = |at: &usize| {
-                let gemm = self.product(*at);
+                let gemm = self.gemm(*at);
                 gemm.is_some_and(|gemm| {
                     scores.written_by(gemm).is_some() || scores.read_by(gemm).is_some()
                 })
@@ -142,14 +142,14 @@ impl<'a> Search<'a> {
         };
         let before = touching(self.away(at, true, MAX_CALLS_AWAY));
         let after = touching(self.away(at, false, MAX_CALLS_AWAY));
-        let writes = |at: &usize| Some((*at, scores.written_by(self.product(*at)?)?));
+        let writes = |at: &usize| Some((*at, scores.written_by(self.gemm(*at)?)?));
         let (gradient, (n_q, d_v)) = before.iter().find_map(writes)?;
-        let reads = |at: &usize| scores.read_by(self.product(*at)?);
+        let reads = |at: &usize| scores.read_by(self.gemm(*at)?);
         let d_qk = after.iter().find_map(reads)?;
         let sizes = scores.attention(n_q, d_qk, d_v)?;
         let mut calls = vec![(at, UnfusedPart::Softmax)];
-        let products = before.iter().chain(&after);
-        calls.extend(products.map(|product| (*product, UnfusedPart::Gemm)));
+        let gemms = before.iter().chain(&after);
+        calls.extend(gemms.map(|gemm| (*gemm, UnfusedPart::Gemm)));
         let first = before.iter().copied().min().unwrap_or(at);
         let last = after.iter().copied().max().unwrap_or(at);
         self.add_between(&mut calls, first, last, sizes);
@@ -165,20 +165,20 @@ impl<'a> Search<'a> {
     fn without_shapes(&self, at: usize) -> Option<UnfusedCalls> {
         let mut calls = vec![(at, UnfusedPart::Softmax)];
         for is_before in [true, false] {
-            let mut has_product = false;
+            let mut has_gemm = false;
             for position in self.away(at, is_before, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
                 let seen = self.role(position)?;
                 match seen.role {
-                    Role::Product(_) => {
+                    Role::Gemm(_) => {
                         calls.push((position, UnfusedPart::Gemm));
-                        has_product = true;
+                        has_gemm = true;
                         break;
                     }
                     _ if seen.is_elementwise => calls.push((position, seen.part)),
                     _ => return None,
                 }
             }
-            if !has_product {
+            if !has_gemm {
                 return None;
             }
         }

@@ -179,7 +179,7 @@ fn basis(gpu: &GpuSpec, wanted: Basis, recorded: Option<&GpuSpec>) -> String {
     };
     let mut text = match (first.is_empty(), rest.is_empty()) {
         (false, false) => format!(
-            "These are {} where known ({}), otherwise {} ({}).",
+            "These are {} where known ({}), and {} otherwise ({}).",
             named(wanted),
             first.join("; "),
             named(wanted.other()),
@@ -304,7 +304,7 @@ mod tests {
         assert!(
             hardware
                 .basis
-                .ends_with("otherwise peaks (AMD Instinct MI300X datasheet).")
+                .ends_with("and peaks otherwise (AMD Instinct MI300X datasheet).")
         );
     }
 

@@ -321,12 +321,12 @@ fn shape(shape: &Shape) -> String {
 fn layers(blocks: &Blocks) -> String {
     /// More groups of layers are not a plausible model structure.
     const MOST_GROUPS: usize = 4;
+    // A whole number, unless the first or the last layer was recorded in part.
     let is_whole = (blocks.blocks - blocks.blocks.round()).abs() < 0.05;
+    let decimals = usize::from(!is_whole);
     let repeats = format!(
-        "{:.0} kernels repeat {:.*} times",
-        blocks.period,
-        usize::from(!is_whole),
-        blocks.blocks
+        "{:.0} kernels repeat {:.decimals$} times",
+        blocks.period, blocks.blocks
     );
     if let Some(layers) = blocks.layers {
         return match blocks.layers_per_block {
@@ -384,4 +384,4 @@ fn notes(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<S
     notes
 }
 
-const BUSY_QUEUES: &str = "On ROCm the recorded start of a kernel in a busy queue is the end of the one before it: kernel times include the gap before them, and idle time inside a graph replay is not visible.";
+const BUSY_QUEUES: &str = "On ROCm the recorded start of a kernel in a busy queue is the end of the one before it: kernel times include the gap before them, and idle time inside a graph replay is not seen.";

@@ -6,14 +6,8 @@ use crate::base::interval::percent_of;
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::markup::{DocTable, Document, Line, Span, code, dash, line, text};
-use crate::report::overview::{Level, LimitKind, Measure, QualityLine, SplitKind, SplitPart};
+use crate::report::overview::{Level, LimitKind, Measure, QualityLine, SplitKind};
 use crate::report::top::{N_TOP, TopOperation, top_operations};
-
-/// Below this share of computation, the summary first says where the rest of the time goes.
-const GOOD_COMPUTATION_PERCENT: f64 = 95.0;
-
-/// A smaller share is not worth a word in the summary.
-const LEAST_PERCENT: f64 = 1.0;
 
 pub(super) fn write(source: &Input) -> Document {
     let mut document = Document::default();
@@ -34,28 +28,6 @@ fn paragraph(source: &Input) -> String {
     let overview = &source.report.overview;
     let mut sentences: Vec<String> = overview.hardware.mismatch.clone().into_iter().collect();
     sentences.push(overview.headline.clone());
-    let is_computation = |part: &&SplitPart| part.kind == SplitKind::Computation;
-    let mut computation = overview.split.iter().filter(is_computation);
-    let is_low = computation.any(|part| part.percent < GOOD_COMPUTATION_PERCENT);
-    let options = &source.report.options;
-    // The headline says how busy or idle the GPU is, but for serving steps, and what is exposed for long.
-    let is_said = |part: &SplitPart| match part.kind {
-        SplitKind::Computation => true,
-        SplitKind::Idle => overview.serving.is_none(),
-        SplitKind::ExposedCommunication | SplitKind::ExposedCopies => {
-            part.percent >= options.thresholds.headline_exposed_percent
-        }
-    };
-    let rest = overview.split.iter();
-    let rest = rest.filter(|part| !is_said(part) && part.percent >= LEAST_PERCENT);
-    let rest = rest.map(|part| {
-        let label = format::in_sentence(part.kind.label());
-        format!("{} {label}", format::percent(part.percent))
-    });
-    let rest: Vec<String> = rest.collect();
-    if is_low && !source.profile.is_idle_unknown() && !rest.is_empty() {
-        sentences.push(format!("Outside computation: {}.", rest.join(", ")));
-    }
     let limits = overview.limits.iter();
     // Notes are in the appendix; that it is another GPU was already said.
     let limits =
