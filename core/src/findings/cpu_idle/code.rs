@@ -137,6 +137,11 @@ impl<'a> ObservedCode<'a> {
         is_factorization(&self.row.place.function)
     }
 
+    /// Whether it is an operator that suppresses overlapping boxes.
+    pub(super) fn selects_boxes(&self) -> bool {
+        matches!(&*self.row.place.function, "torchvision::nms" | "mmcv::nms")
+    }
+
     /// Whether it is an operator that copies, in a trace with copies that may be from or to pageable memory.
     pub(super) fn is_pageable_copy(&self) -> bool {
         const COPIES: &[&str] = &["aten::copy_", "aten::_to_copy", "aten::to"];

@@ -97,6 +97,15 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
     },
     Rule {
         key: "gpu_synchronization",
+        when: "boxes are selected by non-maximum suppression, and it waits for the GPU",
+        applies: |_, observed| observed.is(Synchronization) && observed.selects_boxes(),
+        issue: "Each call of {place} waits for the GPU, and may finish on the CPU: the GPU is idle for {time}.",
+        model: "call it once for all classes and images (`torchvision.ops.batched_nms`), on the boxes that a score threshold and `topk` leave.",
+        kernel: "a kernel that also selects the boxes on the GPU makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "gpu_synchronization",
         when: "an operator of one place waits for the GPU",
         applies: |_, observed| observed.is(Synchronization) && observed.is_operator(),
         issue: "The CPU waits until the GPU is done in {place}, and launches only then: the GPU is idle for {time}.",
