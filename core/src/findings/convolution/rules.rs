@@ -114,8 +114,9 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "helper_kernels",
         when: "most of its gap is kernels beside the one that computes, such as an addition of the bias",
-        applies: |_, observed| {
-            observed.cause == Some(Cause::Helpers) && observed.is_mostly_beside()
+        applies: |input, observed| {
+            let is_beside = observed.cause == Some(Cause::Helpers) && observed.is_mostly_beside();
+            is_beside && !observed.saves_most_in_16_bits(input)
         },
         title: "Helper kernels beside convolutions",
         model: "compile the module (`torch.compile`), which merges bias and activation into one kernel; in inference fold batch norms and scales into filter and bias, and leave out a bias that a batch norm removes.",

@@ -50,13 +50,24 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         ..CODE
     },
     Rule {
-        key: "dynamic_shape",
-        when: "the CPU waits for a size that depends on values",
+        when: "layers of 8 bits look for outliers in what they multiply, and the CPU waits for their number",
+        applies: |input, observed| {
+            observed.is(DynamicShape) && observed.is_called_by(input, &["bitsandbytes/"])
+        },
+        model: "leave out the search for outliers in each call (`llm_int8_threshold=0.0`), or keep these layers in 16 bits or in 8 bits with scales that are known ahead (INT8 or FP8 of the engine), where memory suffices.",
+        ..DYNAMIC_SHAPE
+    },
+    Rule {
+        when: "a layer looks for the tokens of each expert, and the CPU waits for their number",
+        applies: |input, observed| {
+            observed.is(DynamicShape) && observed.is_called_by(input, &["moe", "expert"])
+        },
+        model: "sort the tokens by expert once, and multiply them in one grouped GEMM for each projection (`torch._grouped_mm`) or in a fused MoE kernel: the numbers of tokens then stay on the GPU.",
+        ..DYNAMIC_SHAPE
+    },
+    Rule {
         applies: |_, observed| observed.is(DynamicShape),
-        issue: "The size of a result depends on values, so the CPU waits for the GPU in {place}{by}: the GPU is idle for {time}.",
-        model: "give sizes that do not depend on values: `torch.where` instead of boolean indexing, `torch.nonzero_static(size=…)`, `repeat_interleave(output_size=…)`, padding to a fixed number with a mask.",
-        kernel: "a kernel that reads the number of elements from GPU memory makes the wait unnecessary.",
-        ..CODE
+        ..DYNAMIC_SHAPE
     },
     Rule {
         key: "read_back",
@@ -288,6 +299,15 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         ..CODE
     },
 ];
+
+const DYNAMIC_SHAPE: Rule<ObservedCode> = Rule {
+    key: "dynamic_shape",
+    when: "the CPU waits for a size that depends on values",
+    issue: "The size of a result depends on values, so the CPU waits for the GPU in {place}{by}: the GPU is idle for {time}.",
+    model: "give sizes that do not depend on values: `torch.where` instead of boolean indexing, `torch.nonzero_static(size=…)`, `repeat_interleave(output_size=…)`, padding to a fixed number with a mask.",
+    kernel: "a kernel that reads the number of elements from GPU memory makes the wait unnecessary.",
+    ..CODE
+};
 
 const CODE: Rule<ObservedCode> = Rule {
     title: "{part} of idle time: {place}",
