@@ -73,8 +73,12 @@ impl Calls {
     }
 
     pub(super) fn module(self, name: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
-        let frame = format!("nn.Module: {name}");
-        self.around(run, |timetable, span| timetable.frame(&frame, span))
+        self.function(&format!("nn.Module: {name}"), run)
+    }
+
+    /// Calls in a Python function.
+    pub(super) fn function(self, frame: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
+        self.around(run, |timetable, span| timetable.frame(frame, span))
     }
 
     /// Calls that are part of an operator.

@@ -179,7 +179,7 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     (Is("Runtime Triggered Module Loading"), KernelLoading),
     (Is("Driver Compiler"), KernelLoading),
     (Python("torch/_dynamo/convert_frame.py", &["_compile"]), Compilation),
-    (Python("torch/_inductor/compile_fx.py", &["compile_fx"]), Compilation),
+    (Python("torch/_inductor/compile_fx.py", &["compile_fx", "compile_fx_inner", "_compile_fx_inner", "fx_codegen_and_compile"]), Compilation),
     (Python("torch/utils/cpp_extension.py", &["load", "load_inline"]), Compilation),
     (Python("triton/compiler/compiler.py", &["compile"]), Compilation),
     (Python("triton/runtime/autotuner.py", &["_bench"]), Tuning),
@@ -269,6 +269,11 @@ impl CpuActivity {
         matches!(self, ReadBack | DynamicShape | Synchronization)
     }
 
+    /// Whether what it does with the GPU, such as reading values, is done for its own purpose.
+    pub(crate) fn reads_for_itself(self) -> bool {
+        matches!(self, Logging | Checkpointing)
+    }
+
     /// Whether the code inside it, a function of the program, says more than its own name.
     pub(crate) fn is_around_code(self) -> bool {
         matches!(self, DataLoading | Preprocessing | Environment)
@@ -338,6 +343,7 @@ mod tests {
             ("gymnasium/vector/sync_vector_env.py(220): step", Some(Environment)),
             ("gymnasium/vector/async_vector_env.py(90): __init__", None),
             ("torch/_dynamo/convert_frame.py(666): _compile", Some(Compilation)),
+            ("torch/_inductor/compile_fx.py(900): compile_fx_inner", Some(Compilation)),
             ("compile_fx_inner (dynamo_timed)", Some(Compilation)),
             ("triton/testing.py(110): do_bench", Some(Tuning)),
             ("CachingAutotuner.benchmark_all_configs (dynamo_timed)", Some(Tuning)),

@@ -19,6 +19,18 @@ pub(crate) const ADAM_LIST_OPS: &[&str] = &[
     "aten::_foreach_sqrt", "aten::_foreach_sqrt_", "aten::_foreach_sub",
 ];
 
+/// How often an operator of an Adam step on lists of tensors passes over the parameters; `None` for others.
+pub(crate) fn list_passes(name: &str) -> Option<f64> {
+    Some(
+        match name.strip_prefix("aten::_foreach_")?.trim_end_matches('_') {
+            "mul" | "sqrt" | "div" | "add" | "neg" | "reciprocal" => 2.0,
+            "lerp" | "addcmul" | "sub" | "maximum" => 3.0,
+            "addcdiv" => 4.0,
+            _ => return None,
+        },
+    )
+}
+
 /// PyTorch optimizers that update lists of tensors but have no fused step.
 pub(crate) const LIST_OPTIMIZERS: &[&str] = &[
     "ASGD", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop",

@@ -57,6 +57,19 @@ pub(super) const SCALED_CUDNN_BACKWARD: Layout = Layout {
     ..ATEN_OTHER.at(1, Some(13), 14)
 };
 
+/// The dropout of PyTorch's backward passes, which are modelled without parameters.
+pub(crate) fn backward_dropout(input: &OpInput) -> Option<f64> {
+    let at = match input.name {
+        "aten::_scaled_dot_product_flash_attention_backward" => SCALED_FLASH_BACKWARD.dropout?,
+        "aten::_scaled_dot_product_efficient_attention_backward" => 9,
+        "aten::_scaled_dot_product_cudnn_attention_backward" => SCALED_CUDNN_BACKWARD.dropout?,
+        "aten::_flash_attention_backward" => FLASH_BACKWARD.dropout?,
+        "aten::_efficient_attention_backward" => 11,
+        _ => return None,
+    };
+    input.number(at)
+}
+
 /// `_flash_attention_forward(q, k, v, starts_q[3], starts_kv, max_q[5], max_kv, dropout[7], causal[8],
 /// debug, scale, window[11], …, used[13], …)`, positions first.
 pub(super) const FLASH_FORWARD: Layout = FLASH

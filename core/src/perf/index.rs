@@ -29,14 +29,20 @@ pub(crate) fn row_bytes_of_whole(input: &OpInput) -> Option<f64> {
     (is_whole && n_rows > 1.0).then_some(x.bytes()? / n_rows)
 }
 
+/// Where the backward passes of embeddings and of bags have the number of rows of their table.
+const ROWS_OF_EMBEDDING: usize = 2;
+const ROWS_OF_BAGS: usize = 5;
+
 /// The sizes of a table whose gradient a call writes as a whole, and the number of rows that its indices can select:
-/// `embedding_dense_backward(dY, indices, n_rows, …)`.
+/// `embedding_dense_backward(dY, indices, n_rows, …)`, and that of embedding bags.
 pub(crate) fn dense_gradient(input: &OpInput) -> Option<([i64; 2], u64)> {
-    if input.name != "aten::embedding_dense_backward" {
-        return None;
-    }
+    let n_rows = match input.name {
+        "aten::embedding_dense_backward" => ROWS_OF_EMBEDDING,
+        "aten::_embedding_bag_dense_backward" => ROWS_OF_BAGS,
+        _ => return None,
+    };
     let (gradient, indices) = (input.tensor(0)?, input.tensor(1)?);
-    let rows = input.number(2)? as i64;
+    let rows = input.number(n_rows)? as i64;
     Some(([rows, *gradient.shape.last()?], indices.n() as u64))
 }
 
@@ -50,7 +56,7 @@ pub(super) fn embedding(input: &OpInput) -> Option<Modelled> {
 /// `embedding_dense_backward(dY, indices, n_rows, …)`: the whole table's gradient is written, each
 /// row of dY added once.
 pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
-    table_gradient(input, 2, |gradient, _, _| gradient.n())
+    table_gradient(input, ROWS_OF_EMBEDDING, |gradient, _, _| gradient.n())
 }
 
 /// `flops` takes the gradient, the number of indices and the size of a row.
@@ -275,7 +281,7 @@ pub(super) fn table_batched(input: &OpInput) -> Option<Modelled> {
 
 /// `_embedding_bag_dense_backward(dY, indices, bag of each index, sizes, largest, n_rows[5], …)`.
 pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modelled> {
-    table_gradient(input, 5, |_, n_indices, width| n_indices * width)
+    table_gradient(input, ROWS_OF_BAGS, |_, n_indices, width| n_indices * width)
 }
 
 /// `index_fill_(x, dim, index, value)`: the indexed slices are written.

@@ -60,7 +60,12 @@ impl OptimizerStep {
     /// Whether the first call of an operation is inside it.
     pub(crate) fn holds(&self, profile: &Profile, operation: &Operation) -> bool {
         let mut first = operation.first().into_iter();
-        first.any(|call| self.at.holds(profile, call.event))
+        first.any(|call| self.holds_call(profile, call.event))
+    }
+
+    /// Whether a call starts inside it.
+    pub(crate) fn holds_call(&self, profile: &Profile, call: EventId) -> bool {
+        self.at.holds(profile, call)
     }
 }
 

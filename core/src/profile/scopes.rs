@@ -1,9 +1,13 @@
 //! What calls belong to: a module, an autograd step, or an enclosing call.
 
+use std::sync::Arc;
+
 use super::Profile;
 use super::autograd::{Autograd, ENGINE_CALL, is_engine_call};
+use super::optimizer::OptimizerStep;
 use super::tree::NodeId;
 use crate::base::format::without_number;
+use crate::names::frames::{CodeOf, Frame, file_of, is_helper};
 use crate::names::fusion::is_container;
 use crate::names::{MODULE, is_module};
 use crate::trace::{ByName, Category, EventId};
@@ -15,6 +19,8 @@ pub(crate) enum Scope {
     Module(NodeId),
     /// An autograd step.
     Autograd(NodeId),
+    /// A call of a Python function, outside of modules and of the framework.
+    Function(NodeId),
     /// The outermost operator above it, if any, on this thread; used without Python frames.
     Siblings(Option<NodeId>, u32),
     /// Unknown.
@@ -27,6 +33,8 @@ pub(crate) struct Scopes<'a> {
     has_frames: bool,
     is_module: ByName<bool>,
     is_engine: ByName<bool>,
+    function: ByName<Option<bool>>,
+    steps: Arc<Vec<OptimizerStep>>,
 }
 
 impl<'a> Scopes<'a> {
@@ -36,6 +44,8 @@ impl<'a> Scopes<'a> {
             has_frames: profile.has_python_frames(),
             is_module: ByName::new(is_module),
             is_engine: ByName::new(is_engine_call),
+            function: ByName::new(holds_chains),
+            steps: profile.once(|| OptimizerStep::all(profile)),
         }
     }
 
@@ -50,6 +60,9 @@ impl<'a> Scopes<'a> {
         let Some(node) = tree.node_of(event) else {
             return Scope::Nowhere;
         };
+        let call = event;
+        // The nearest function that does not only forward calls, and whether a chain may be in it.
+        let mut function = None;
         for above in tree.ancestors(node) {
             let Some(event) = tree.event(above) else {
                 continue;
@@ -61,16 +74,28 @@ impl<'a> Scopes<'a> {
                 Category::CpuOp if self.is_engine.of(trace, event) => {
                     return Scope::Autograd(above);
                 }
+                Category::PythonFunction if function.is_none() => {
+                    let holds = self.function.of(trace, event);
+                    function = holds.map(|holds| (above, holds));
+                }
                 _ => {}
             }
         }
-        match self.has_frames {
-            true => Scope::Nowhere,
-            false => {
+        match (self.has_frames, function) {
+            (true, Some((function, true))) if !self.is_in_step(call) => Scope::Function(function),
+            (true, _) => Scope::Nowhere,
+            (false, _) => {
                 let track = trace.events.track(event).0;
                 Scope::Siblings(tree.ancestors(node).last(), track)
             }
         }
+    }
+
+    /// Whether a call belongs to the step of an optimizer, which has findings of its own.
+    fn is_in_step(&self, call: EventId) -> bool {
+        self.steps
+            .iter()
+            .any(|step| step.holds_call(self.profile, call))
     }
 
     /// The enclosing module of a module, unless that is a mere container; for a call, its thread.
@@ -108,7 +133,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// The class of a module or the name of an autograd step.
+    /// The class of a module, the name of an autograd step, or a function with its file and line.
     pub(crate) fn name(&self, scope: Scope) -> Option<&'a str> {
         match scope {
             Scope::Module(node) => self.module_name(node),
@@ -116,6 +141,10 @@ impl<'a> Scopes<'a> {
                 let call = self.profile.full_tree().event(node)?;
                 let name = self.profile.trace.name(call);
                 name.strip_prefix(ENGINE_CALL.trim_end()).map(str::trim)
+            }
+            Scope::Function(node) => {
+                let call = self.profile.full_tree().event(node)?;
+                Some(file_of(self.profile.trace.name(call)))
             }
             Scope::Siblings(..) | Scope::Nowhere => None,
         }
@@ -140,6 +169,14 @@ impl<'a> Scopes<'a> {
         }
         trace.name(event).strip_prefix(MODULE).map(without_number)
     }
+}
+
+/// Whether a chain may be in a Python function; `None` if that only forwards calls. Not in the framework, whose optimizers
+/// and losses have findings of their own, nor in the code of a whole file.
+fn holds_chains(name: &str) -> Option<bool> {
+    let frame = Frame::of(name).filter(|_| !is_helper(name))?;
+    let is_program = || CodeOf::frame(name) != Some(CodeOf::PyTorch);
+    Some(frame.function != "<module>" && is_program())
 }
 
 #[cfg(test)]

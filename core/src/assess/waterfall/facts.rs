@@ -8,7 +8,7 @@ use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
 use crate::names::words::{contains_any, holds};
 use crate::names::{Family, LoopKind, OtherKind};
-use crate::perf::{Param, Tensor, element_bytes, is_tf32_kernel};
+use crate::perf::{Param, Tensor, backward_dropout, element_bytes, is_tf32_kernel};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
@@ -209,7 +209,7 @@ pub(super) fn facts(
         if tokens < SHORT_SEQUENCE {
             found.push(Fact::ShortSequence(tokens));
         }
-        found.extend(dropout(operation));
+        found.extend(dropout(input, operation));
         // Attention that mostly reads its operands has time for exponentials.
         let computes = evaluation.roofline.is_some_and(|roofline| {
             let compute_us = roofline.compute_us.unwrap_or(0.0);
@@ -255,11 +255,13 @@ fn is_by_rows(input: &Input, operation: &Operation) -> bool {
 }
 
 /// Dropout inside of attention.
-fn dropout(operation: &Operation) -> Option<Fact> {
-    match operation.known()?.param("dropout")? {
-        Param::Float(share) if *share > 0.0 => Some(Fact::Dropout((share * 100.0).round() as u64)),
-        _ => None,
-    }
+fn dropout(input: &Input, operation: &Operation) -> Option<Fact> {
+    let share = match operation.known()?.param("dropout") {
+        Some(Param::Float(share)) => Some(*share),
+        _ => backward_dropout(&operation.arguments(input.profile)?),
+    };
+    let share = share.filter(|share| *share > 0.0)?;
+    Some(Fact::Dropout((share * 100.0).round() as u64))
 }
 
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.

@@ -2,8 +2,8 @@
 
 use super::layout::channels_last_switch;
 use super::words::{
-    details, on_units, padded, patches_or, search_and_keep, shapes, short_kernel, special, usual,
-    wanted_format,
+    details, odd_channels, on_units, padded, patches_or, search_and_keep, shapes, short_kernel,
+    special, usual, wanted_format,
 };
 use super::{Observed, band, gate};
 use crate::assess::waterfall::Cause;
@@ -114,8 +114,9 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "helper_kernels",
         when: "most of its gap is kernels beside the one that computes, such as an addition of the bias",
-        applies: |_, observed| {
-            observed.cause == Some(Cause::Helpers) && observed.is_mostly_beside()
+        applies: |input, observed| {
+            let is_beside = observed.cause == Some(Cause::Helpers) && observed.is_mostly_beside();
+            is_beside && !observed.saves_most_in_16_bits(input)
         },
         title: "Helper kernels beside convolutions",
         model: "compile the module (`torch.compile`), which merges bias and activation into one kernel; in inference fold batch norms and scales into filter and bias, and leave out a bias that a batch norm removes.",
@@ -181,15 +182,23 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             let most = group.input.options.thresholds.conv_few_channels;
             let is_few = |shape: &ConvolutionShape| shape.channels() as f64 <= most;
             // Images have as many channels as they have.
-            let otherwise = match group.first().has(is_few) {
-                true => {
+            let first = group.first();
+            let otherwise = match () {
+                () if first.has(is_few) => {
                     "fold neighboring positions into channels (`pixel_unshuffle`, with the filter rearranged to match)"
                 }
-                false => {
+                () if first.has(|shape| odd_channels(shape).is_some()) => {
                     "channels that are multiples of 8, or of the tile, do more in the same time"
                 }
+                () => {
+                    "layers with as many channels as a tile has do more in the same time, if the architecture can still change"
+                }
             };
-            let mut words = patches_or(group, otherwise);
+            let narrower = match first.is_wide {
+                true => format!("; {}", instead_of_32_bits(group.input, &group.rows)),
+                false => String::new(),
+            };
+            let mut words = patches_or(group, &format!("{otherwise}{narrower}"));
             words.push(("padded", padded(group.input, group.first())));
             words
         },

@@ -361,6 +361,22 @@ fn kernels_beside_a_convolution_are_worth_what_they_take() {
     assert_contains_none(&finding.model, &["bias"]);
 }
 
+/// In 16 bits the convolution takes half as long, which is more than its addition of the bias.
+#[test]
+fn a_narrower_type_comes_before_a_short_helper() {
+    let run = |dtype: &str, kernel: &str, us: f64| {
+        let add = "void at::native::elementwise_kernel<128, 4, at::native::CUDAFunctor_add<float>>";
+        let args = args(X, W, SAME, dtype);
+        let kernels = [(kernel, us), (add, 250.0)];
+        let calls = Calls::new().kernels("aten::convolution", &args, &kernels);
+        calls.outcome_on("A100-80GB", "convolution")
+    };
+    let tf32 = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc";
+    only(&run("float", tf32, 1_500.0), "wide_precision");
+    let bf16 = "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc";
+    only(&run(BF16, bf16, 700.0), "helper_kernels");
+}
+
 /// 98 tiles on 304 compute units: above the gate, and the title says why it is no faster.
 #[test]
 fn what_is_not_slow_still_has_its_tiles_in_the_title() {

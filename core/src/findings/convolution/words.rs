@@ -88,7 +88,7 @@ pub(super) fn search_and_keep(group: &Group<Observed<'static>>) -> String {
     means.join("; ")
 }
 
-fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
+pub(super) fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
     let channels = [shape.channels(), shape.out_channels()];
     channels.into_iter().find(|channels| channels % 8 != 0)
 }

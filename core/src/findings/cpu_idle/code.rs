@@ -13,6 +13,7 @@ use crate::findings::prelude::*;
 use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation, GraphCapture};
 use crate::names::cpu_calls::is_compiled_region;
 use crate::names::gemm::is_factorization;
+use crate::names::words;
 use crate::profile::Profile;
 use crate::profile::autograd::is_engine_call;
 use crate::profile::tree::NodeId;
@@ -137,6 +138,11 @@ impl<'a> ObservedCode<'a> {
         is_factorization(&self.row.place.function)
     }
 
+    /// Whether it is an operator that suppresses overlapping boxes.
+    pub(super) fn selects_boxes(&self) -> bool {
+        matches!(&*self.row.place.function, "torchvision::nms" | "mmcv::nms")
+    }
+
     /// Whether it is an operator that copies, in a trace with copies that may be from or to pageable memory.
     pub(super) fn is_pageable_copy(&self) -> bool {
         const COPIES: &[&str] = &["aten::copy_", "aten::_to_copy", "aten::to"];
@@ -145,9 +151,14 @@ impl<'a> ObservedCode<'a> {
 
     /// Whether a gradient scaler asks for it.
     pub(super) fn is_of_scaler(&self, input: &Input) -> bool {
+        self.is_called_by(input, &["grad_scaler.py"])
+    }
+
+    /// Whether functions or modules around it have one of these words in their names, whatever their case.
+    pub(super) fn is_called_by(&self, input: &Input, any: &[&str]) -> bool {
         let (trace, tree) = (&input.profile.trace, input.profile.full_tree());
         let mut names = tree.names_around(trace, self.event());
-        names.any(|name| name.contains("grad_scaler.py"))
+        names.any(|name| words::holds(name, any))
     }
 
     pub(super) fn is_operator(&self) -> bool {

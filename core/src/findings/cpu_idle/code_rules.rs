@@ -50,13 +50,24 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         ..CODE
     },
     Rule {
-        key: "dynamic_shape",
-        when: "the CPU waits for a size that depends on values",
+        when: "layers of 8 bits look for outliers in what they multiply, and the CPU waits for their number",
+        applies: |input, observed| {
+            observed.is(DynamicShape) && observed.is_called_by(input, &["bitsandbytes/"])
+        },
+        model: "leave out the search for outliers in each call (`llm_int8_threshold=0.0`), or keep these layers in 16 bits or in 8 bits with scales that are known ahead (INT8 or FP8 of the engine), where memory suffices.",
+        ..DYNAMIC_SHAPE
+    },
+    Rule {
+        when: "a layer looks for the tokens of each expert, and the CPU waits for their number",
+        applies: |input, observed| {
+            observed.is(DynamicShape) && observed.is_called_by(input, &["moe", "expert"])
+        },
+        model: "sort the tokens by expert once, and multiply them in one grouped GEMM for each projection (`torch._grouped_mm`) or in a fused MoE kernel: the numbers of tokens then stay on the GPU.",
+        ..DYNAMIC_SHAPE
+    },
+    Rule {
         applies: |_, observed| observed.is(DynamicShape),
-        issue: "The size of a result depends on values, so the CPU waits for the GPU in {place}{by}: the GPU is idle for {time}.",
-        model: "give sizes that do not depend on values: `torch.where` instead of boolean indexing, `torch.nonzero_static(size=…)`, `repeat_interleave(output_size=…)`, padding to a fixed number with a mask.",
-        kernel: "a kernel that reads the number of elements from GPU memory makes the wait unnecessary.",
-        ..CODE
+        ..DYNAMIC_SHAPE
     },
     Rule {
         key: "read_back",
@@ -93,6 +104,15 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         issue: "Copies from or to pageable memory make the CPU wait in {place}{by}: the GPU is idle for {time}.",
         model: "copy with `non_blocking=True` from and to pinned memory (`pin_memory()`), join many small values in one tensor and copy it once, and create constants and masks on the GPU (`device=\"cuda\"`).",
         kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "gpu_synchronization",
+        when: "boxes are selected by non-maximum suppression, and it waits for the GPU",
+        applies: |_, observed| observed.is(Synchronization) && observed.selects_boxes(),
+        issue: "Each call of {place} waits for the GPU, and may finish on the CPU: the GPU is idle for {time}.",
+        model: "call it once for all classes and images (`torchvision.ops.batched_nms`), on the boxes that a score threshold and `topk` leave.",
+        kernel: "a kernel that also selects the boxes on the GPU makes the wait unnecessary.",
         ..CODE
     },
     Rule {
@@ -279,6 +299,15 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         ..CODE
     },
 ];
+
+const DYNAMIC_SHAPE: Rule<ObservedCode> = Rule {
+    key: "dynamic_shape",
+    when: "the CPU waits for a size that depends on values",
+    issue: "The size of a result depends on values, so the CPU waits for the GPU in {place}{by}: the GPU is idle for {time}.",
+    model: "give sizes that do not depend on values: `torch.where` instead of boolean indexing, `torch.nonzero_static(size=…)`, `repeat_interleave(output_size=…)`, padding to a fixed number with a mask.",
+    kernel: "a kernel that reads the number of elements from GPU memory makes the wait unnecessary.",
+    ..CODE
+};
 
 const CODE: Rule<ObservedCode> = Rule {
     title: "{part} of idle time: {place}",

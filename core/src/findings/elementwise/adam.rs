@@ -6,7 +6,7 @@ use super::base::ELEMENTWISE;
 use super::{Observed, gate};
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
-use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS};
+use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS, list_passes};
 use crate::perf::element_bytes;
 use crate::profile::optimizer::OptimizerStep;
 
@@ -16,6 +16,8 @@ pub(super) struct FusedStep {
     percent: f64,
     last: &'static str,
     is_adam: bool,
+    /// Passes over the parameters that the kernels make, if their number is all that is known.
+    passes: Option<f64>,
 }
 
 const ADAM: Rule<Observed> = Rule {
@@ -26,14 +28,19 @@ const ADAM: Rule<Observed> = Rule {
     model: "construct the optimizer with `fused=True`: one kernel then does the whole step, and reads and writes everything once.",
     kernel: "nothing to tune: the number of passes is the cost.",
     notes: &[
-        "A fused step reads parameters, gradients and both moments, and writes all but the gradients: 7 memory accesses per parameter, where `{last}` alone makes 4; {fused} at roofline.",
+        "A fused step reads parameters, gradients and both moments, and writes all but the gradients: 7 memory accesses per parameter, where {passes?these kernels make {passes}: {fused} at their bandwidth (the sizes of so many tensors are not recorded)|`{last}` alone makes 4; {fused} at roofline}.",
     ],
     words: |group| {
         let fused = group.first().fused;
         let ns = fused.map_or(0, |fused| fused.roofline_ns.round() as i64);
+        let passes = fused.and_then(|fused| fused.passes);
         vec![
             ("last", fused.map_or("", |fused| fused.last).to_owned()),
             ("fused", format::time_ns(ns)),
+            (
+                "passes",
+                passes.map_or(String::new(), |n| format!("{n:.0}")),
+            ),
         ]
     },
     saves: Saves::Each(|_, observed| {
@@ -82,6 +89,13 @@ pub(super) fn find_fused_steps(input: &Input, observed: &mut [Observed]) {
             .iter()
             .filter(|observed| is_part(observed))
             .collect();
+        // Parameters that are mostly small cost launches rather than passes.
+        let short = parts.iter().filter(|part| part.is_short);
+        let short_ns = sum(short.map(|part| part.row.time_ns));
+        let all_ns = sum(parts.iter().map(|part| part.row.time_ns));
+        if !is_list && short_ns > all_ns / 2 {
+            continue;
+        }
         let fused = match of_adam {
             true => fused_adam(input, &parts, is_list),
             false => fused_other(input, &parts),
@@ -107,9 +121,7 @@ fn is_part_of_adam(input: &Input, observed: &Observed, is_list: bool) -> bool {
         (true, true) => ADAM_LIST_OPS.contains(&observed.name),
         (true, false) => of_adam(observed.name.starts_with("aten::_foreach_")),
         (false, true) => false,
-        (false, false) => {
-            of_adam(!observed.is_copy() && !observed.is_short && STEP_OPS.contains(&observed.name))
-        }
+        (false, false) => of_adam(!observed.is_copy() && STEP_OPS.contains(&observed.name)),
     }
 }
 
@@ -117,8 +129,7 @@ fn is_part_of_adam(input: &Input, observed: &Observed, is_list: bool) -> bool {
 fn is_part_of_other(input: &Input, observed: &Observed, is_list: bool) -> bool {
     let is_kind = is_list == (observed.kind == ElementwiseKind::Optimizer);
     let is_fused = observed.name.contains("_fused_");
-    let is_large = is_list || !observed.is_short;
-    is_kind && is_large && !is_fused && is_in_step(input, observed, |step| !is_adam(step))
+    is_kind && !is_fused && is_in_step(input, observed, |step| !is_adam(step))
 }
 
 /// In percent of roofline; above this, fusing saves little.
@@ -149,8 +160,32 @@ fn fused_adam(input: &Input, parts: &[&Observed], is_list: bool) -> Option<Fused
             Some(work.bytes? * observed.row.n_calls as f64)
         });
     let bytes: Option<f64> = bytes.sum();
-    let fused = fused_step(input, parts, bytes? / LAST_PASSES)?;
+    let fused = match bytes.filter(|bytes| *bytes > 0.0) {
+        Some(bytes) => fused_step(input, parts, bytes / LAST_PASSES)?,
+        None => fused_by_passes(input, parts, last)?,
+    };
     is_known.then_some(FusedStep { last, ..fused })
+}
+
+/// Profilers leave out the sizes of lists of more than 30 tensors. At one bandwidth, times are as the passes over the
+/// parameters that each kernel makes.
+fn fused_by_passes(input: &Input, parts: &[&Observed], last: &str) -> Option<FusedStep> {
+    let calls = |observed: &&&Observed| observed.row.n_calls as f64;
+    let lasts = parts.iter().filter(|part| part.name == last);
+    let n_steps: f64 = lasts.map(|part| calls(&part)).sum();
+    let passes = parts.iter();
+    let passes = passes.map(|part| Some(list_passes(part.name)? * calls(&part)));
+    let passes = passes.sum::<Option<f64>>()? / n_steps;
+    let rows: Vec<&Row> = parts.iter().map(|part| part.row).collect();
+    let percent = FUSED_PASSES / passes * 100.0;
+    let is_worth_it = percent <= MOST_PERCENT && are_large(input, &rows, &gate(input));
+    is_worth_it.then_some(FusedStep {
+        roofline_ns: time_ns(&rows) as f64 * percent / 100.0,
+        percent,
+        last: "",
+        is_adam: true,
+        passes: Some(passes),
+    })
 }
 
 /// Every parameter takes every operator, some of them several times: the parameters are at most what the operator passes
@@ -205,5 +240,6 @@ fn fused_step(input: &Input, parts: &[&Observed], bytes: f64) -> Option<FusedSte
         percent,
         last: "",
         is_adam: true,
+        passes: None,
     })
 }

@@ -281,9 +281,11 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     });
     adam::find_fused_steps(input, &mut observed);
     let is_list = |observed: &&Observed| observed.kind == ElementwiseKind::Optimizer;
-    let (parts, single): (Vec<&Observed>, Vec<&Observed>) = observed
+    let (parts, mut single): (Vec<&Observed>, Vec<&Observed>) = observed
         .iter()
         .partition(|observed| is_list(observed) && observed.fused.is_some());
+    // Short parts of a step belong to the finding about all of it.
+    single.retain(|observed| !observed.is_short || observed.fused.is_none());
     let is_large_part = |observed: &&Observed| !is_list(observed) && observed.fused.is_some();
     let large_parts = observed.iter().filter(is_large_part).collect();
     let found = rule::find(input, rules::RULES, single);
@@ -293,7 +295,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     };
     let others = observed
         .iter()
-        .filter(|observed| !observed.is_short && !observed.is_copy() && !is_found(observed));
+        .filter(|one| !one.is_short && !one.is_copy() && !is_found(one) && one.fused.is_none());
     let others: Vec<&Row> = others.map(|observed| observed.row).collect();
     outcome.findings = [
         found,

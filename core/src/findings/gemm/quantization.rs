@@ -3,6 +3,7 @@
 //! ```text
 //! by stream: … | abs max mul clamp cast | abs max mul clamp cast | GEMM (FP8) |    quantizes both operands
 //!            … | dequantize                                      | GEMM (BF16)|    widens the weights
+//!            … | copy (INT8 to BF16) mul                         | GEMM (BF16)|    the same in steps
 //! ```
 //!
 //! Both are meant to make GEMMs cheaper, or weights smaller. Where they take longer than the GEMMs, they do not; where
@@ -17,7 +18,7 @@ use crate::hardware::Precision;
 use crate::names::Family;
 use crate::names::moe::{dequantizes, quantizes};
 use crate::names::words::contains_any;
-use crate::perf::fused_ops;
+use crate::perf::{Tensor, fused_ops, product};
 use crate::profile::operations::Operation;
 use crate::profile::streams::{Step, steps};
 
@@ -25,7 +26,7 @@ use crate::profile::streams::{Step, steps};
 #[rustfmt::skip]
 const CHAIN: &[&str] = &[
     "abs", "amax", "max", "aminmax", "reciprocal", "div", "mul", "clamp", "clamp_min", "copy", "round", "log2", "floor",
-    "ceil", "exp2", "pow", "maximum",
+    "ceil", "exp2", "pow", "maximum", "sub",
 ];
 
 /// It starts with finding the largest value. What comes before may belong to the layer.
@@ -49,6 +50,9 @@ enum Part {
     Gemm,
     /// Widens weights.
     Widens,
+    /// Converts this many elements to a wider type: the weights, if the GEMM takes a tensor of this size. Steps that
+    /// scale and shift them follow.
+    Converts(u64),
     /// Quantizes in one operation.
     Quantizes,
     /// A step of quantizing.
@@ -131,9 +135,10 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
     let parts: Vec<Part> = all
         .map(|(at, operation, _)| part(input, at, operation))
         .collect();
-    let has = |wanted: Part| parts.contains(&wanted);
+    let may_prepare =
+        |part: &Part| matches!(part, Part::NarrowGemm | Part::Widens | Part::Converts(_));
     // Order costs time, so it is skipped if nothing can come of it.
-    if !has(Part::NarrowGemm) && !has(Part::Widens) {
+    if !parts.iter().any(may_prepare) {
         return Vec::new();
     }
     let counting = input.operations().map(|(at, operation, _)| (at, operation));
@@ -148,7 +153,11 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
         match part {
             Part::Other => before.clear(),
             Part::Gemm | Part::NarrowGemm => {
-                if let Some((kind, own)) = preparation(part, &before) {
+                let takes = |n: u64| {
+                    let tensors = input.operation(step.operation).tensors(input.profile);
+                    tensors.iter().any(|tensor| elements(tensor) == n)
+                };
+                if let Some((kind, own)) = preparation(part, &before, &takes) {
                     let gemm = of_gemms.entry((kind, step.operation)).or_default();
                     gemm.n += 1;
                     gemm.ns = gemm.ns.saturating_add(step.ns);
@@ -212,11 +221,19 @@ fn part(input: &Input, at: usize, operation: &Operation) -> Part {
     if !CHAIN.contains(&name) {
         return Part::Other;
     }
-    let written = operation.tensors(input.profile).into_iter().next();
-    Part::Step {
-        is_first: FIRST.contains(&name),
-        is_narrow: name == "copy" && written.is_some_and(|tensor| is_narrow(tensor.dtype)),
+    let tensors = operation.tensors(input.profile);
+    let is_copied = |at: usize| tensors.get(at).map(|tensor| is_narrow(tensor.dtype));
+    match (name, is_copied(0), is_copied(1)) {
+        ("copy", Some(false), Some(true)) => Part::Converts(tensors.first().map_or(0, elements)),
+        (_, to, _) => Part::Step {
+            is_first: FIRST.contains(&name),
+            is_narrow: name == "copy" && to == Some(true),
+        },
     }
+}
+
+fn elements(tensor: &Tensor) -> u64 {
+    product(tensor.shape) as u64
 }
 
 /// The role of a generated kernel: one that merges steps of quantizing alone. What others take is not for that alone.
@@ -234,11 +251,20 @@ fn generated(name: &str, has_narrow: bool) -> Part {
     }
 }
 
-/// The steps directly before a GEMM that prepare its operands.
-fn preparation(gemm: Part, before: &[(Step, Part)]) -> Option<(Kind, Vec<&(Step, Part)>)> {
+/// The steps directly before a GEMM that prepare its operands; `takes` says whether the GEMM takes a tensor of a size.
+fn preparation<'b>(
+    gemm: Part,
+    before: &'b [(Step, Part)],
+    takes: &dyn Fn(u64) -> bool,
+) -> Option<(Kind, Vec<&'b (Step, Part)>)> {
     if gemm != Part::NarrowGemm {
-        let own = before.iter().filter(|(_, part)| *part == Part::Widens);
-        let own: Vec<&(Step, Part)> = own.collect();
+        let is_weight = |part: Part| matches!(part, Part::Converts(n) if takes(n));
+        let converted = before.iter().position(|(_, part)| is_weight(*part));
+        let own = before.iter().enumerate().filter(|(at, (_, part))| {
+            let follows = converted.is_some_and(|converted| *at >= converted);
+            *part == Part::Widens || follows
+        });
+        let own: Vec<&(Step, Part)> = own.map(|(_, one)| one).collect();
         return (!own.is_empty()).then_some((Kind::Widening, own));
     }
     let starts = |part: Part| matches!(part, Part::Quantizes | Part::Step { is_first: true, .. });
@@ -391,7 +417,7 @@ impl Subject for Prepared {
 pub(super) const RULES: &[Rule<Prepared>] = &[
     Rule {
         key: "dequantized_weights",
-        when: "an operation that dequantizes runs directly before GEMMs, and takes more than a fifth of their time",
+        when: "operations that dequantize run directly before GEMMs, and take more than a fifth of their time",
         applies: |_, observed| observed.kind == Kind::Widening,
         title: "{longer?Dequantizing weights takes longer than their GEMMs|Weights dequantized in kernels of their own}",
         issue: "{kernels} dequantize operands of {gemms} directly before them (`{prepares}`): {preparation}, for GEMMs of {gemm_time} (the longest: {longest}).",

@@ -223,7 +223,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             let first = group.first();
             vec![
                 ("tiles", tiles_on_units(first)),
-                ("more", more_tiles(group.input, first)),
+                ("more", more_or_narrower(group)),
                 ("kernel", fill_units(first).to_owned()),
             ]
         },
@@ -462,6 +462,17 @@ const QUANTIZED: &str = "quantised";
 /// How to tune kernels for sizes.
 const TUNING: &str =
     "`torch.compile` with `mode=\"max-autotune\"`, or on ROCm `PYTORCH_TUNABLEOP_ENABLED=1`";
+
+/// What gives more units work; in FP32 a narrower type first, which pays whatever the units have to do.
+fn more_or_narrower(group: &Group<Observed<'static>>) -> String {
+    let (input, rows) = (group.input, &group.rows);
+    let first = group.first();
+    let is_slower = saved_by_16_bit(input, first.row).is_some_and(|ns| ns > 0);
+    match is_in_32_bits(input, rows) && is_slower {
+        true => instead_of_32_bits(input, rows),
+        false => more_tiles(input, first),
+    }
+}
 
 /// Whether a named rule applies. That weights are quantized does not count.
 pub(super) fn is_odd(input: &Input, observed: &Observed) -> bool {

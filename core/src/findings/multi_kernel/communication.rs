@@ -4,7 +4,7 @@ use super::assess::{Facts, LATENCY_NS};
 use super::messages::{Reason, are_across_hosts};
 use super::waiting;
 use crate::base::format;
-use crate::names::collective::Purpose;
+use crate::names::collective::{CollectiveKind, Purpose};
 
 /// A purpose of communication, a further condition, and what to do about it.
 type Advice = (Purpose, fn(&Facts) -> bool, &'static str);
@@ -17,7 +17,7 @@ const ADVICE: &[Advice] = &[
     (Purpose::Fsdp, is_small, "send fewer, larger messages: wrap whole blocks instead of single layers (`auto_wrap_policy`, or `fully_shard` for each block), and shard only within a node (hybrid sharding); then gather the parameters of the next block early (`forward_prefetch=True`, `set_modules_to_forward_prefetch`)."),
     (Purpose::Shards, is_small, "send fewer, larger messages: keep small parameters on all ranks instead of gathering them in each step (`stage3_param_persistence_threshold`), raise the sizes of buckets (`stage3_prefetch_bucket_size`, `reduce_bucket_size`, `allgather_bucket_size`), and join what is sent at the same time in one buffer."),
     (Purpose::Tensors, is_small, SMALL_OF_TENSORS),
-    (Purpose::Unknown, |facts| is_small(facts) && facts.collectives.steps.is_some(), SMALL_OF_TENSORS),
+    (Purpose::Unknown, |facts| is_small(facts) && are_layers_split(facts), SMALL_OF_TENSORS),
     (Purpose::Unknown, is_small, "send fewer, larger messages: join them first (one flat buffer for many tensors; larger buckets of gradients, `bucket_cap_mb`; small parameters that stay on all ranks instead of being gathered, `stage3_param_persistence_threshold`), then start them earlier, on a stream of their own beside kernels that do not depend on them."),
     (Purpose::Gradients, is_wide, "send half the bytes: reduce gradients in BF16 (`register_comm_hook(state, bf16_compress_hook)` of `DistributedDataParallel`) where the accuracy allows; then see whether this rank waits for others (analyze the traces of all ranks as one job), and reduce once for several micro-batches (`no_sync()`)."),
     (Purpose::Fsdp, is_wide, "send half the bytes: gather parameters in BF16, and reduce gradients in BF16 where the accuracy allows (`MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)`, with `fully_shard`: `MixedPrecisionPolicy`); then gather parameters earlier (`forward_prefetch=True`, `backward_prefetch`, `set_modules_to_forward_prefetch`), and shard only within a node (hybrid sharding)."),
@@ -32,6 +32,7 @@ const ADVICE: &[Advice] = &[
     (Purpose::Tensors, |facts| facts.is_training, "run the collectives of tensor parallelism beside its GEMMs (asynchronous tensor parallelism), split norms and dropout along the sequence (sequence parallelism), and let fewer GPUs share a layer."),
     (Purpose::Tensors, |_| true, OF_TENSORS),
     (Purpose::Experts, |_| true, "run the exchange of expert parallelism beside other kernels (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks."),
+    (Purpose::Sequence, is_ring, "send keys and values to the next rank while attention runs on those that are here (`batch_isend_irecv` before each part, waited for after it), so that the ring only adds what is longer than attention; send less: key and value heads before they are repeated, narrower types, fewer ranks."),
     (Purpose::Sequence, |_| true, "run the exchange of sequence parallelism (heads against tokens) beside the projections around it, or pass keys and values round in a ring; send less: narrower types, fewer ranks."),
     (Purpose::Statistics, |_| true, "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them."),
     (Purpose::Exchange, |_| true, "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it."),
@@ -54,6 +55,24 @@ pub(super) fn advice(facts: &Facts) -> &'static str {
     let mut rows = ADVICE.iter();
     let row = rows.find(|(of, holds, _)| *of == purpose && holds(facts));
     row.map_or(OTHER_STREAM, |(.., advice)| *advice)
+}
+
+/// Whether small messages are those of layers that are split over the GPUs, although no process group says so: in steps
+/// of a serving engine, and where nothing is trained and all-reduces take most of the time.
+fn are_layers_split(facts: &Facts) -> bool {
+    facts.collectives.steps.is_some()
+        || (!facts.is_training && is_mostly(facts, CollectiveKind::AllReduce))
+}
+
+/// Whether collectives of one kind take the most time.
+fn is_mostly(facts: &Facts, kind: CollectiveKind) -> bool {
+    let first = facts.collectives.kinds.first();
+    first.is_some_and(|first| first.kind == kind)
+}
+
+/// Whether most communication passes something from rank to rank.
+fn is_ring(facts: &Facts) -> bool {
+    is_mostly(facts, CollectiveKind::SendReceive)
 }
 
 fn is_across_hosts(facts: &Facts) -> bool {

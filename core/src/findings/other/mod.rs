@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::compute::is_wide;
 use super::{ANALYSES, Tier};
 use crate::findings::prelude::*;
+use crate::findings::run_time;
 use crate::names::gemm::is_factorization;
 use crate::names::{Family, OtherKind, is_sort};
 use crate::perf::{OpInput, dense_gradient, odd_size, row_bytes_of_whole, sequential_steps};
@@ -79,18 +80,25 @@ impl SparseTable {
         (ns as f64 * (1.0 - used)) as i64
     }
 
-    /// The time of element-wise operations on all rows: the step of an optimizer, fills with zeros.
-    fn whole_ns(self, input: &Input) -> i64 {
-        let is_whole = |operation: &Operation| {
-            let arguments = operation.arguments(input.profile);
-            let first = arguments.and_then(|arguments| arguments.tensor_list(0));
-            first.is_some_and(|all| all.iter().any(|shape| **shape == self.shape))
+    /// Element-wise operations on all rows, and their times: the step of an optimizer, fills with zeros. Of operations
+    /// on lists only the part of such tables counts.
+    fn whole(self, input: &Input) -> Vec<(usize, i64)> {
+        let share = |operation: &Operation| {
+            let arguments = operation.arguments(input.profile)?;
+            let all = arguments.tensor_list(0)?;
+            let size = |shape: &[i64]| shape.iter().map(|n| *n as f64).product::<f64>();
+            let tables = all.iter().filter(|shape| ***shape == self.shape);
+            let tables: f64 = tables.map(|shape| size(shape)).sum();
+            let whole: f64 = all.iter().map(|shape| size(shape)).sum();
+            Some(tables / whole).filter(|share| *share > 0.0)
         };
-        let mut all = input.operations().collect::<Vec<_>>();
-        all.retain(|(_, operation, _)| {
-            operation.family == Family::Elementwise && is_whole(operation)
-        });
-        sum(all.iter().map(|(_, operation, _)| operation.kernel_ns))
+        let all = input.operations();
+        let all = all.filter(|(_, operation, _)| operation.family == Family::Elementwise);
+        all.filter_map(|(at, operation, _)| {
+            let ns = operation.kernel_ns as f64 * share(operation)?;
+            Some((at, run_time::of_operation(input, at, ns as i64)))
+        })
+        .collect()
     }
 }
 

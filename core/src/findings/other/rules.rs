@@ -1,6 +1,6 @@
 //! The rules for lookups and writes by index, for recurrent layers and for the rest.
 
-use super::{LAUNCHES_OF_STEP, Observed};
+use super::{LAUNCHES_OF_STEP, Observed, SparseTable};
 use crate::findings::narrower::instead_of_32_bits;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
@@ -10,6 +10,48 @@ impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;
 
     const ROW: RowOf<Self> = |observed| Some(observed.row);
+
+    fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
+        let mut found = Evidence::of_operations(group, rule)?;
+        if rule.key == DENSE_GRADIENT {
+            for (operation, ns) in unused_of_whole(group) {
+                let more = Impact::at_most(ns);
+                found.impact = found.impact.map(|impact| impact.plus(more));
+                found.savings.push((operation, more.mid_ns));
+            }
+        }
+        Some(found)
+    }
+}
+
+const DENSE_GRADIENT: &str = "dense_gradient";
+
+/// Element-wise operations on whole tables, with the time that each takes.
+fn whole(group: &Group<Observed<'static>>) -> Vec<(SparseTable, Vec<(usize, i64)>)> {
+    let mut tables: Vec<SparseTable> = Vec::new();
+    for table in group.observed.iter().filter_map(|observed| observed.table) {
+        if tables.iter().all(|known| known.shape != table.shape) {
+            tables.push(table);
+        }
+    }
+    let whole = tables.into_iter();
+    let whole = whole.map(|table| (table, table.whole(group.input)));
+    whole.collect()
+}
+
+fn whole_ns(group: &Group<Observed<'static>>) -> i64 {
+    let all = whole(group).into_iter().flat_map(|(_, all)| all);
+    sum(all.map(|(_, ns)| ns))
+}
+
+/// The part of each that goes to rows that no index selects.
+fn unused_of_whole(group: &Group<Observed<'static>>) -> Vec<(usize, i64)> {
+    let all = whole(group).into_iter();
+    let all = all.flat_map(|(table, all)| {
+        let unused = move |(at, ns)| (at, table.unused_ns(ns));
+        all.into_iter().map(unused)
+    });
+    times_by_operation(all)
 }
 
 /// Calls that are about as short as their launch.
@@ -47,22 +89,28 @@ const SORTING_SHARE: f64 = 0.25;
 pub(super) const RULES: &[Rule<Observed>] = &[
     super::messages::RULE,
     Rule {
-        key: "dense_gradient",
-        when: "the gradient of a table has four times as many rows as indices, or more, in 5 % of the computation or more",
+        key: DENSE_GRADIENT,
+        when: "the gradient of a table has four times as many rows as indices, or more, and it takes 5 % of the computation or more, with the element-wise operations on whole tables",
         applies: |_, observed| observed.table.is_some(),
-        takes: |group| group.is_much(),
+        takes: |group| {
+            let share = group
+                .input
+                .percent_of_compute(group.time_ns().saturating_add(whole_ns(group)));
+            let least = group.input.options.thresholds.medium_percent_of_compute;
+            share.is_some_and(|share| share >= least)
+        },
         title: "Dense gradient of a large table",
         issue: "{figures}; {indices} select at most as many of {rows}, and the gradient of all others is zero{whole?. Element-wise operations on whole tables of this size take another {whole}}.",
         model: "let the embedding return sparse gradients (`sparse=True`, with `torch.optim.SparseAdam` or `torch.optim.SGD`), or use a fused embedding operation that updates its table in the backward pass: only the rows in use are then written, and read by the optimizer.",
         kernel: "nothing to gain in a kernel: the zeros need not be written.",
         notes: &[
-            "The saving is the part of its time that goes to rows which no index selects. What the optimizer and `zero_grad` save on these rows comes on top.",
+            "The saving is the part of these times that goes to rows which no index selects.",
             "A table that is the output layer of the model, too, has a dense gradient in any case.",
         ],
         words: |group| {
             let input = group.input;
             let table = group.first().table;
-            let whole = match table.map_or(0, |table| table.whole_ns(input)) {
+            let whole = match whole_ns(group) {
                 0 => String::new(),
                 ns => time_and_share(ns, input),
             };

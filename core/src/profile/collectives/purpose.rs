@@ -1,12 +1,14 @@
 //! The purpose of a collective: from its process group, its kernel, and the operators above its launch.
 
-use super::key::Group;
+use super::key::{Group, described_by};
+use crate::base::sort::Arrange;
 use crate::names::collective::{CollectiveKind, Purpose, is_of_experts, purpose_of_group};
 use crate::names::frames::Frame;
 use crate::names::{Family, MODULE};
 use crate::profile::Profile;
 use crate::profile::autograd::is_engine_call;
 use crate::profile::kernels::GpuWork;
+use crate::trace::event_args::arg;
 use crate::trace::{ByName, Trace};
 
 /// What the name of an operator above a launch implies.
@@ -60,6 +62,8 @@ pub(super) struct Purposes<'a> {
     parallelism: DataParallelism,
     has_experts: bool,
     has_attention: bool,
+    /// Set when the first transfer asks for it.
+    passes_keys: Option<bool>,
     marks: ByName<Option<Mark>>,
 }
 
@@ -75,6 +79,7 @@ impl<'a> Purposes<'a> {
             parallelism: DataParallelism::of(&profile.trace),
             has_experts: has(Family::Moe),
             has_attention: has(Family::Attention),
+            passes_keys: None,
             marks: ByName::new(mark_of),
         }
     }
@@ -97,6 +102,7 @@ impl<'a> Purposes<'a> {
         }
         let kernel = self.profile.trace.strings.get(work.name);
         match kind {
+            SendReceive if self.passes_keys() => Purpose::Sequence,
             SendReceive => Purpose::Stages,
             AllToAll if self.has_experts || is_of_experts(kernel) => Purpose::Experts,
             AllToAll if self.has_attention => Purpose::Sequence,
@@ -109,6 +115,11 @@ impl<'a> Purposes<'a> {
             Broadcast | Reduce if self.parallelism.has_replicas => Purpose::Replicas,
             _ => Purpose::Unknown,
         }
+    }
+
+    fn passes_keys(&mut self) -> bool {
+        let profile = self.profile;
+        *self.passes_keys.get_or_insert_with(|| passes_keys(profile))
     }
 
     /// The mark of the operators above a launch; a norm takes precedence over the backward pass that it is in.
@@ -124,6 +135,41 @@ impl<'a> Purposes<'a> {
         }
         is_backward.then_some(Mark::Backward)
     }
+}
+
+/// Whether transfers pass keys and values round in a ring: what is launched between two of them is often attention alone,
+/// where the stages of a pipeline compute whole layers.
+fn passes_keys(profile: &Profile) -> bool {
+    let trace = &profile.trace;
+    let launched = profile.gpu.all().filter_map(|work| {
+        let what = match work.family {
+            _ if work.is_collective => None,
+            Family::Attention => Some(true),
+            Family::Gemm | Family::Convolution | Family::Moe => Some(false),
+            _ => return None,
+        };
+        let is_transfer = || {
+            let described = described_by(profile, work);
+            let name = described.and_then(|event| arg(trace, event, "Collective name"));
+            let name = name.unwrap_or_else(|| trace.strings.get(work.name));
+            CollectiveKind::of_name(name) == CollectiveKind::SendReceive
+        };
+        let ns = trace.events.ts_ns(work.launched_by?);
+        (what.is_some() || is_transfer()).then_some((ns, what))
+    });
+    let mut launched: Vec<(i64, Option<bool>)> = launched.collect();
+    launched.arrange();
+    let between = launched.split(|(_, what)| what.is_none());
+    // What precedes the first transfer and follows the last is between none.
+    let between = between.skip(1).filter(|launched| !launched.is_empty());
+    let [mut n_rings, mut n_layers] = [0_u64; 2];
+    for launched in between {
+        match launched.iter().all(|(_, what)| *what == Some(true)) {
+            true => n_rings += 1,
+            false => n_layers += 1,
+        }
+    }
+    n_rings > 0 && n_rings * 2 >= n_layers
 }
 
 fn mark_of(name: &str) -> Option<Mark> {

@@ -171,7 +171,8 @@ impl<'a> CodeSearch<'a> {
         for caller in tree.calls_around(wait) {
             let code = self.code_of(caller);
             // A read such as `nonzero` within a function that prints belongs to that function, and so on.
-            if code.activity.is_some_and(CpuActivity::waits_for_gpu) {
+            let waits = code.activity.is_some_and(CpuActivity::waits_for_gpu);
+            if waits || code.activity.is_some_and(CpuActivity::reads_for_itself) {
                 waiting_code = code;
             }
         }

@@ -319,6 +319,21 @@ fn dropout_is_named() {
     assert_contains_none(&without.model, &["dropout"]);
 }
 
+/// The same of its backward pass, which has it after the lengths of packed sequences.
+#[test]
+fn dropout_of_a_backward_pass_is_named() {
+    let of = |dropout: &str| {
+        let q = "4x16x4096x128";
+        let args = format!("{q}*5, 4x16x4096:float, _*2, =4096, =4096, ={dropout}, =False");
+        let op = "aten::_scaled_dot_product_flash_attention_backward";
+        let calls = call(op, &args, "flash_bwd_kernel", 9_000.0);
+        only(&calls.outcome("sdpa_bwd"), "below_usual_efficiency").clone()
+    };
+    assert_contains(&of("0.1").causes, &["dropout of 10 %"]);
+    assert_contains(&of("0.1").model, &["leave out dropout"]);
+    assert_contains_none(&of("0.0").model, &["dropout"]);
+}
+
 /// The framework's unfused path, where the operator itself launches its kernels.
 #[test]
 fn the_math_path_is_no_fused_kernel() {

@@ -378,7 +378,49 @@ fn a_library_that_waits_gets_no_advice_about_copies() {
     let eigh = waiting("aten::_linalg_eigh");
     assert_contains(&eigh.issue, &["The library that `aten::_linalg_eigh`"]);
     assert_contains_none(&eigh.model, &["pin_memory"]);
+    assert_contains(
+        &waiting("torchvision::nms").model,
+        &["`torchvision.ops.batched_nms`"],
+    );
     assert_contains(&waiting("my::wait").model, &["pin_memory"]);
+}
+
+/// Where a size is awaited says how to do without it.
+#[test]
+fn what_asks_for_a_size_decides_the_advice() {
+    let asked_in = |frame: &str| {
+        let trace = launched(Timetable::new().without_flows(), 10.0, 20..100)
+            .frame(frame, 0..300)
+            .op("aten::nonzero", 20..110)
+            .runtime("cudaMemcpyAsync", 2, 22..25)
+            .runtime("cudaStreamSynchronize", 3, 26..107);
+        found(&after_item(trace, D2H), "dynamic_shape").model
+    };
+    let outliers = asked_in("bitsandbytes/autograd/_functions.py(320): forward");
+    assert_contains(&outliers, &["`llm_int8_threshold=0.0`"]);
+    let experts = asked_in("nn.Module: MixtralSparseMoeBlock_0");
+    assert_contains(&experts, &["`torch._grouped_mm`"]);
+    let other = asked_in("model.py(12): forward");
+    assert_contains(&other, &["`torch.nonzero_static(size=…)`"]);
+}
+
+/// What logs or saves reads values for that: waiting for them is part of it.
+#[test]
+fn reads_of_a_logger_belong_to_it() {
+    let read_in = |frame: &str, pattern: &str| {
+        let read = item().frame(frame, 18.2..112.0);
+        found(&after_item(read, D2H), pattern)
+    };
+    let logged = read_in(
+        "wandb/integration/torch/wandb_torch.py(120): log_tensor_stats",
+        "logging",
+    );
+    assert_contains(
+        &logged.title,
+        &["`log_tensor_stats` in `wandb_torch.py:120`"],
+    );
+    read_in("torch/serialization.py(943): save", "checkpointing");
+    read_in("stats.py(12): mean_of", "read_back");
 }
 
 /// A gradient scaler reads whether gradients overflowed.

@@ -52,6 +52,37 @@ fn without_frames_the_operators_have_to_say_it() {
     assert_eq!(patterns(&outcome(&run(Calls::new(), &chain))), [""; 0]);
 }
 
+/// Outside of modules the program's own functions say what belongs together, but not the framework's, nor a whole file.
+#[test]
+fn a_function_outside_of_modules_can_hold_a_chain() {
+    let chain = [MUL, ADD, EXP];
+    let within = |outer: &str, inner: &str, range: &str| {
+        let calls = Calls::new().function(outer, |calls| {
+            calls.function(inner, |calls| run(calls, &chain))
+        });
+        outcome(&match range {
+            "" => calls,
+            range => calls.with(|timetable| timetable.annotation(range, 0..100_000)),
+        })
+    };
+    let function = "kornia/augmentation/image.py(90): forward";
+    let found = within("train.py(1): <module>", function, "");
+    let finding = only(&found, "elementwise_chain");
+    assert_contains(&finding.issue, &["in `image.py(90): forward`"]);
+    let passed_on = within(function, "torch/_tensor.py(31): wrapped", "");
+    assert_eq!(patterns(&passed_on), ["elementwise_chain"]);
+    let optimizer = "torch/optim/adam.py(346): _single_tensor_adam";
+    #[rustfmt::skip]
+    let others = [
+        ("a.py(1): <module>", "train.py(1): <module>", ""),
+        ("train.py(9): step", optimizer, ""),
+        ("train.py(9): step", "lion.py(20): update", "Optimizer.step#Lion.step"),
+    ];
+    for (outer, inner, range) in others {
+        assert_eq!(patterns(&within(outer, inner, range)), [""; 0], "{inner}");
+    }
+}
+
 #[test]
 fn what_is_no_chain_is_not_called_one() {
     let other: Call = ("aten::exp", "333x77:float", 200);

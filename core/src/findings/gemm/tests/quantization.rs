@@ -107,6 +107,30 @@ fn dequantizing_that_takes_longer_than_the_gemms() {
     assert_eq!(layers(few, 20, "aten::gelu"), None);
 }
 
+/// INT8 weights that element-wise operations convert and scale in each call. What is converted for something else, or is
+/// not as large as an operand, stays what it is.
+#[test]
+fn weights_converted_before_their_gemms_are_dequantized() {
+    let layers = |converted: &str, scale: &str, from: &str| {
+        let calls = (0..8).fold(Calls::new(), |calls, _| {
+            let copy = format!("{converted}, {converted}:{from}, _");
+            let calls = calls.call("aten::copy_", &copy, "bfloat16_copy_kernel", 25);
+            let scaled = format!("{converted}, 4096x1");
+            let calls = calls.call(scale, &scaled, "elementwise_kernel", 35);
+            calls.call("aten::mm", "64x4096, 4096x4096", "nvjet_tst_64x64", 20)
+        });
+        figures(&calls.outcome_on("H100", "gemm"), "dequantized_weights")
+    };
+    let weights = "4096x4096";
+    assert_eq!(
+        layers(weights, "aten::mul", "signed char"),
+        Some((360, 480))
+    );
+    assert_eq!(layers(weights, "aten::gelu", "signed char"), None);
+    assert_eq!(layers(weights, "aten::mul", "float"), None);
+    assert_eq!(layers("1024x4096", "aten::mul", "signed char"), None);
+}
+
 /// Kernels that a compiler generated for the same steps; one that also holds a norm does more than quantizing.
 #[test]
 fn generated_kernels_quantize_too() {

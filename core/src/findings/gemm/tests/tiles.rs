@@ -96,6 +96,14 @@ fn a_larger_batch_gives_the_gradient_of_a_weight_no_tiles() {
     let engine = "autograd::engine::evaluate_function: MmBackward0";
     let gradient = Calls::new().inside(engine, gemm);
     assert_contains(&model(gradient), &["a larger batch only makes K longer"]);
+    // A narrower type pays, whatever the number of tiles.
+    let wide = |calls: Calls| {
+        let sizes = "512x8192:float, 8192x512:float";
+        calls.call("aten::mm", sizes, "ampere_sgemm_128x128_nt", 3_000)
+    };
+    let wide = model(Calls::new().inside(engine, wide));
+    assert_contains(&wide, &["run it in BF16 or FP16"]);
+    assert_contains_none(&wide, &["nothing to gain"]);
 }
 
 /// The table has no number of units for a GB200, but the trace does: 32 tiles for 152.

@@ -58,6 +58,60 @@ fn advice_on_communication_is_that_of_its_purpose() {
     }
 }
 
+/// Between transfers a ring computes attention alone, and a pipeline whole layers.
+#[test]
+fn a_ring_of_keys_is_no_pipeline() {
+    let message = r#""Collective name": "send", "dtype": "BFloat16", "In msg nelems": 8, "Out msg nelems": 8, "Group size": 4"#;
+    let run = |between: &str| {
+        let start = Timetable::new().work("aten::mm", "gemm", 0..100);
+        let table = (0..3).fold(start, |table, at| {
+            let at = 100 + 400 * at;
+            let table = table.call(
+                "record_param_comms",
+                message,
+                "ncclDevKernel_SendRecv",
+                at..at + 300,
+            );
+            table.work("aten::op", between, at + 300..at + 400)
+        });
+        model(&table)
+    };
+    let ring = run("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>");
+    assert!(
+        ring.starts_with("send keys and values to the next rank"),
+        "{ring}"
+    );
+    let stages = run("nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT");
+    assert!(stages.starts_with("reduce the pipeline bubble"), "{stages}");
+}
+
+/// Small all-reduces between layers where nothing is trained.
+#[test]
+fn small_all_reduces_of_an_inference_are_those_of_split_layers() {
+    let message = r#""Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 65536, "Out msg nelems": 65536, "Group size": 2"#;
+    let run = |op: &str| {
+        let table = (0..6).fold(Timetable::new(), |table, at| {
+            let at = 300 * at;
+            let table = table.work(op, "gemm", at..at + 100);
+            table.call(
+                "record_param_comms",
+                message,
+                ALL_REDUCE,
+                at + 100..at + 250,
+            )
+        });
+        let options = options_on("H100");
+        let outcome = outcome(&table.profile(), &options);
+        outcome.findings[0].model.clone()
+    };
+    let split = run("aten::mm");
+    assert!(
+        split.starts_with("use all-reduces made for small messages"),
+        "{split}"
+    );
+    assert!(!run(BACKWARD).starts_with("use all-reduces"));
+}
+
 /// All-reduces of one size after GEMMs of 100 µs: every other one takes 900 µs instead of 110.
 #[test]
 fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
