@@ -333,6 +333,13 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
         ("percent", format::percent(*percent)),
         ("of", of.to_owned()),
         ("more", more),
+        (
+            "named",
+            match all.len() as u64 {
+                1 => format!("`{}`", short_name(input, longest)),
+                n => format!("`{}` and {} more", short_name(input, longest), n - 1),
+            },
+        ),
     ];
     let efficiency = super::super::outcome::weighted(
         all.iter()
