@@ -9,7 +9,7 @@ mod dtypes;
 mod kernel;
 
 pub use dtypes::{dtype, plain_dtype};
-pub use kernel::kernel_name;
+pub use kernel::{kernel_name, operation_name};
 
 /// Separator between groups of digits.
 const GROUP: char = '\u{202F}';

@@ -13,6 +13,7 @@ use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::findings::{Words, fill};
 use crate::hardware::Basis;
+use crate::names::Family;
 use crate::profile::window::WindowOf;
 use crate::report::overview::QualityLine;
 
@@ -34,6 +35,7 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: |comparison| only_one(leaves_gaps(comparison)), text: "In the {which}, recorded on ROCm, kernel times in a busy queue include the gap before each kernel: shares of busy time, and times of kernels of a few microseconds, are not alike in both traces." },
     Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs differently, and the share of one GPU may differ." },
     Caveat { words: |comparison| only_one(has_backward(comparison)), text: "The {which} has no backward pass, the other trace has one: one of them trains, so that their totals are of different work." },
+    Caveat { words: other_weights, text: OTHER_WEIGHTS },
     Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
     Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with `record_shapes=True`." },
     Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, without a prediction, because sizes may differ. Profile it with `record_shapes=True`." },
@@ -49,6 +51,8 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: |comparison| implausible(comparison, Which::Target), text: IMPLAUSIBLE },
     Caveat { words: other_work, text: "For {operations} the perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline." },
 ];
+
+const OTHER_WEIGHTS: &str = "Most GEMMs have other weights ({shapes} instead of {reference_shapes}): the traces are of different models, or of one model in two sizes. Which of them is faster says nothing about how well it runs.";
 
 const IMPLAUSIBLE: &str = "{operations} of the {which} with {time} {take} less time than {their} own roofline allows, {first} first ({percent} of roofline): sizes, times or the figures of the GPU are off there, or data stays on the chip. Savings never go below the roofline of the target.";
 
@@ -72,6 +76,24 @@ fn other_models(comparison: &Comparison) -> Option<Words> {
     let models = models.both()?;
     let differ = models.reference != models.target;
     differ.then(|| of_both(models.map(str::to_owned)))
+}
+
+/// GEMMs of other weights, if they are most of the GEMMs of the target.
+fn other_weights(comparison: &Comparison) -> Option<Words> {
+    const LEAST_PERCENT: f64 = 60.0;
+    let matched = comparison.operations.matched.iter();
+    let gemms = || matched.clone().filter(|op| op.family == Family::Gemm);
+    let other = || gemms().filter(|op| op.has_other_weights);
+    let ns = |op: &MatchedOp| op.times().target;
+    let percent = percent_or_zero(sum(other().map(ns)), sum(gemms().map(ns)));
+    let mut first = other().filter(|_| percent >= LEAST_PERCENT);
+    let first = first.find_map(|op| Some((&op.shapes, op.reference_shapes.as_ref()?)));
+    first.map(|(shapes, reference)| {
+        vec![
+            ("shapes", shapes.clone()),
+            ("reference_shapes", reference.clone()),
+        ]
+    })
 }
 
 /// The parts of the steps before the first GPU activity and after the last, if they differ: a cold start, for example.
@@ -181,6 +203,11 @@ impl Comparison {
             Some(fill(caveat.text, &words))
         });
         said.collect()
+    }
+
+    /// That the traces are of different models, judged by the weights of their GEMMs.
+    pub fn other_model(&self) -> Option<String> {
+        Some(fill(OTHER_WEIGHTS, &other_weights(self)?))
     }
 
     /// Why there are no findings, if there are none.
