@@ -187,7 +187,7 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     if let Some(work) = &input.comparison().work {
         writeln!(out, "{}", work.sentence())?;
     }
-    if let Some(other) = input.comparison().other_model() {
+    if let Some(other) = input.comparison().different_work() {
         writeln!(out, "{other}")?;
     }
     let [a, b] = names.each_ref().map(|name| format!(">{name}"));

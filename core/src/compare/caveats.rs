@@ -1,7 +1,13 @@
 //! Caveats of a comparison, one row each.
 
+mod different_work;
 #[cfg(test)]
 mod tests;
+
+use different_work::{
+    FEW_PARTNERS, OTHER_WEIGHTS, few_partners, is_other_size, other_models, other_sizes,
+    other_weights, other_work,
+};
 
 use super::comparison::{Comparison, FEW_PARTNERS_PERCENT};
 use super::expected::Verdict;
@@ -13,7 +19,6 @@ use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::findings::{Words, fill};
 use crate::hardware::Basis;
-use crate::names::Family;
 use crate::profile::window::WindowOf;
 use crate::report::overview::QualityLine;
 
@@ -42,7 +47,7 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: outside, text: "The steps of the profiler take {steps} on the target and {reference_steps} on the reference: {outside} and {reference_outside} of that are before the first GPU activity or after the last, which is not compared." },
     Caveat { words: |comparison| tuning(comparison, Which::Target), text: TUNING },
     Caveat { words: |comparison| tuning(comparison, Which::Reference), text: TUNING },
-    Caveat { words: few_partners, text: "Only {percent} of the kernel time of the target is in operations that the reference has, too: compare categories rather than single operations." },
+    Caveat { words: few_partners, text: FEW_PARTNERS },
     Caveat { words: other_calls, text: "Operations with {percent} of the matched kernel time were called a different number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}" },
     Caveat { words: no_expectation, text: "There is no prediction for the target, because no GPU profile is known for {whom}: choose one to see how much of each difference the hardware explains." },
     Caveat { words: mixed_basis, text: "An achievable figure of {figure} is known for one of the GPUs alone ({reference} for the reference, {target} for the target), so both use peak rates: {peak} is expected. With achievable rates where they are known it is {achievable}; {verdicts}." },
@@ -51,8 +56,6 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: |comparison| implausible(comparison, Which::Target), text: IMPLAUSIBLE },
     Caveat { words: other_work, text: "For {operations} the perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline." },
 ];
-
-const OTHER_WEIGHTS: &str = "Most GEMMs have other weights ({shapes} instead of {reference_shapes}): the traces are of different models, or of one model in two sizes. Which of them is faster says nothing about how well it runs.";
 
 const IMPLAUSIBLE: &str = "{operations} of the {which} with {time} {take} less time than {their} own roofline allows, {first} first ({percent} of roofline): sizes, times or the figures of the GPU are off there, or data stays on the chip. Savings never go below the roofline of the target.";
 
@@ -69,31 +72,6 @@ fn other_gpus(comparison: &Comparison) -> Option<Words> {
         target: format::count(target),
     };
     differ.then(|| of_both(said))
-}
-
-fn other_models(comparison: &Comparison) -> Option<Words> {
-    let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
-    let models = models.both()?;
-    let differ = models.reference != models.target;
-    differ.then(|| of_both(models.map(str::to_owned)))
-}
-
-/// GEMMs of other weights, if they are most of the GEMMs of the target.
-fn other_weights(comparison: &Comparison) -> Option<Words> {
-    const LEAST_PERCENT: f64 = 60.0;
-    let matched = comparison.operations.matched.iter();
-    let gemms = || matched.clone().filter(|op| op.family == Family::Gemm);
-    let other = || gemms().filter(|op| op.has_other_weights);
-    let ns = |op: &MatchedOp| op.times().target;
-    let percent = percent_or_zero(sum(other().map(ns)), sum(gemms().map(ns)));
-    let mut first = other().filter(|_| percent >= LEAST_PERCENT);
-    let first = first.find_map(|op| Some((&op.shapes, op.reference_shapes.as_ref()?)));
-    first.map(|(shapes, reference)| {
-        vec![
-            ("shapes", shapes.clone()),
-            ("reference_shapes", reference.clone()),
-        ]
-    })
 }
 
 /// The parts of the steps before the first GPU activity and after the last, if they differ: a cold start, for example.
@@ -137,19 +115,6 @@ fn tuning(comparison: &Comparison, which: Which) -> Option<Words> {
         ]
     };
     is_notable.then(words)
-}
-
-fn few_partners(comparison: &Comparison) -> Option<Words> {
-    let percent = comparison.partners_percent(Which::Target)?;
-    let words = || vec![("percent", format::percent(percent))];
-    comparison.has_few_partners().then(words)
-}
-
-fn other_work(comparison: &Comparison) -> Option<Words> {
-    let ops = comparison.operations.matched.iter();
-    let other = ops.filter(|op| op.judgement.work_differs && !is_other_size(op));
-    let n = other.count() as u64;
-    (n > 0).then(|| vec![("operations", format::counted(n, "operation"))])
 }
 
 /// Operations that are implausibly fast.
@@ -203,11 +168,6 @@ impl Comparison {
             Some(fill(caveat.text, &words))
         });
         said.collect()
-    }
-
-    /// That the traces are of different models, judged by the weights of their GEMMs.
-    pub fn other_model(&self) -> Option<String> {
-        Some(fill(OTHER_WEIGHTS, &other_weights(self)?))
     }
 
     /// Why there are no findings, if there are none.
@@ -448,31 +408,6 @@ fn mixed_basis(comparison: &Comparison) -> Option<Words> {
         ("verdicts", verdicts),
     ]);
     Some(words)
-}
-
-fn is_other_size(op: &MatchedOp) -> bool {
-    op.level == MatchLevel::Operator
-}
-
-fn other_sizes(comparison: &Comparison) -> Option<Words> {
-    let matched = &comparison.operations.matched;
-    let others: Vec<&MatchedOp> = matched.iter().filter(|op| is_other_size(op)).collect();
-    let first = others.first()?;
-    let unmatched = comparison.operations.unmatched.target.iter();
-    let all_ns = sum(matched.iter().map(|op| op.times().target))
-        .saturating_add(sum(unmatched.map(|op| op.side.time_ns)));
-    let percent = percent_or_zero(sum(others.iter().map(|op| op.times().target)), all_ns);
-    let are = if others.len() == 1 { "is" } else { "are" };
-    let reference_shapes = first.reference_shapes.as_deref().unwrap_or("other types");
-    let n_others = others.len() as u64;
-    Some(vec![
-        ("operations", format::counted(n_others, "operation")),
-        ("percent", format::percent(percent)),
-        ("are", are.to_owned()),
-        ("first", words::quoted(&first.name)),
-        ("shapes", first.shapes.clone()),
-        ("reference_shapes", reference_shapes.to_owned()),
-    ])
 }
 
 /// Calls whose times differ by less take the same time.

@@ -92,7 +92,7 @@ fn gemms_of_other_weights_are_those_of_another_model() {
             format!(r#""Input Dims": [[{m}, {k}], [{k}, {n}]], "Input type": ["float", "float"]"#);
         run([("aten::mm", dims.as_str(), "gemm", 100)])
     };
-    let other = |target: &Timetable| compared(&mm(64, 128, 256), target, H100).other_model();
+    let other = |target: &Timetable| compared(&mm(64, 128, 256), target, H100).different_work();
     let said = other(&mm(64, 512, 1_024)).unwrap();
     assert_contains(
         &said,

@@ -45,6 +45,7 @@ pub(super) const TABLE: GapTable = GapTable {
             "They take {share} of the compute time of the target, {names} first, and each is slower by about the same factor.",
             "Other operations that run the same kernels, {others} first, take {others_change} time than on the reference.",
             "{others_same}Other operations that run the same kernels, {others} first, take the same time as on the reference.",
+            "During its run the target slows down: from some moment on, its kernels take {slows_down} as long as before, as where a clock falls with temperature or power. Those of the reference do not.",
             "Why is not visible in a trace: the clocks of both runs tell.",
         ],
         saves: "what the target takes beyond the reference, up to what it takes beyond its own roofline",
@@ -174,6 +175,10 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
         ("where", advice(&ops, &others).to_owned()),
     ];
+    let slows_down = comparison.sides.as_ref().map(|side| side.slows_down);
+    if let (None, Some(factor)) = (slows_down.reference, slows_down.target) {
+        words.push(("slows_down", words::times(factor)));
+    }
     let scaled_ns = sum(others.iter().map(|op| op.scaled_ns().round() as i64));
     let others_ns = sum(others.iter().map(|op| op.sides.target.timed.ns));
     if let Some(ratio) = (scaled_ns > 0).then(|| others_ns as f64 / scaled_ns as f64) {
@@ -211,6 +216,29 @@ mod tests {
             ])
         });
         compared(&reference, &target, H100).gaps.ranked
+    }
+
+    #[test]
+    fn a_target_that_slows_down_is_said_to_do_so() {
+        let step = |percent: u32| {
+            [
+                ("aten::mm", "gemm", 200),
+                ("aten::add", "add", 60),
+                ("aten::_softmax", "softmax", 40),
+            ]
+            .map(|(op, kernel, us)| (op, "", kernel, us * percent / 100))
+        };
+        let steps = |percents: [u32; 8]| run(percents.into_iter().flat_map(step));
+        let steady = steps([100; 8]);
+        let falling = steps([100, 100, 100, 100, 150, 150, 150, 150]);
+        let said = |reference, target| {
+            let ranked = compared(reference, target, H100).gaps.ranked;
+            ranked[0].reasoning.join(" ")
+        };
+        let slows_down = "take 1.50× as long as before";
+        assert!(said(&steady, &falling).contains(slows_down));
+        let slower = steps([150; 8]);
+        assert!(!said(&steady, &slower).contains("slows down"));
     }
 
     #[test]

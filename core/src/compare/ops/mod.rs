@@ -161,7 +161,9 @@ impl MatchedOp {
             .map(|side| side.kernels.iter().any(|one| is_tf32_kernel(&one.name)));
         match excess {
             excess if excess > FASTER => None,
-            _ if self.is_group() && target < reference => Some("fewer operations for the same"),
+            _ if self.is_group() && target < reference => {
+                Some("fewer operations for the same work")
+            }
             _ if narrower == Some(true) => Some("a narrower type"),
             _ if in_tf32.target && !in_tf32.reference => Some("TF32"),
             _ if !self.judgement.is_same_gpu => None,

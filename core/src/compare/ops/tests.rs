@@ -439,7 +439,7 @@ fn the_steps_of_an_optimizer_are_matched_as_a_whole() {
     let faster = testing::compared(&several, &fused, H100);
     assert!(faster.gaps.ranked.is_empty());
     let why = only(&faster.operations).why_faster();
-    assert_eq!(why, Some("fewer operations for the same"));
+    assert_eq!(why, Some("fewer operations for the same work"));
 }
 
 #[test]

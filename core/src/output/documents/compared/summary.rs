@@ -312,7 +312,7 @@ fn faster(comparison: &Comparison) -> Option<String> {
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| {
         format!(
-            "What makes the target faster where it is, for as many calls: {}.",
+            "Parts of the target are faster because of {}.",
             said.join("; ")
         )
     })
