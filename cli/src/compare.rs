@@ -181,15 +181,25 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
             change.unwrap_or_default(),
         )?;
     }
+    if input.comparison().is_about_same() && !input.comparison().is_same() {
+        writeln!(out, "No notable difference.")?;
+    }
     if let Some(work) = &input.comparison().work {
         writeln!(out, "{}", work.sentence())?;
+    }
+    if let Some(other) = input.comparison().different_work() {
+        writeln!(out, "{other}")?;
     }
     let [a, b] = names.each_ref().map(|name| format!(">{name}"));
     let heads = ["GPU timeline", &a, &b, ">difference"];
     table::section(out, heads, timeline(reference, target))?;
     let heads = ["steps", &a, &b, ">ratio"];
     table::section(out, heads, steps(input.comparison()))?;
-    let heads = ["what differs most", &a, &b, ">difference", ""];
+    let what = match input.comparison().per_step() {
+        Some(_) => "what differs most in as many steps",
+        None => "what differs most",
+    };
+    let heads = [what, &a, &b, ">difference", ""];
     table::section(out, heads, operations(input.comparison(), &names))?;
     gaps(input.comparison(), is_all, out)?;
     waste(input.comparison(), out)?;
@@ -316,15 +326,21 @@ fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
 /// The operations whose share of the time differs most.
 fn operations(comparison: &Comparison, names: &[String; 2]) -> Vec<[String; 5]> {
     let Operations { matched, .. } = &comparison.operations;
-    let parts = comparison.parts.parts.iter();
-    let computation =
-        parts.filter(|part| part.kind.is_computation() && comparison.parts.is_notable(part.times));
+    let (parts, _) = comparison.parts.for_as_many_steps();
+    let computation = parts.iter();
+    let computation = computation
+        .filter(|part| part.kind.is_computation() && comparison.parts.is_notable(part.times));
     let rows = computation.take(TOP).map(|part| {
         let [reference, target] = names;
         let remark = match part.kind {
-            PartKind::Matched(at) => matched
-                .get(at)
-                .map_or_else(String::new, |op| op.verdict_label().to_owned()),
+            PartKind::Matched(at) => {
+                matched
+                    .get(at)
+                    .map_or_else(String::new, |op| match op.why_faster() {
+                        Some(why) => format!("{}: {why}", op.verdict_label()),
+                        None => op.verdict_label().to_owned(),
+                    })
+            }
             PartKind::Unmatched(Which::Reference, _) => format!("in {reference} alone"),
             PartKind::Unmatched(Which::Target, _) => format!("in {target} alone"),
             _ => String::new(),

@@ -10,7 +10,7 @@ mod kernel;
 mod sentence;
 
 pub use dtypes::{dtype, plain_dtype};
-pub use kernel::kernel_name;
+pub use kernel::{kernel_name, operation_name};
 pub use sentence::{capitalized, in_sentence, listed};
 
 /// Separator between groups of digits.

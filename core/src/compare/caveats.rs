@@ -1,7 +1,13 @@
 //! Caveats of a comparison, one row each.
 
+mod different_work;
 #[cfg(test)]
 mod tests;
+
+use different_work::{
+    FEW_PARTNERS, OTHER_WEIGHTS, few_partners, is_other_size, other_models, other_sizes,
+    other_weights, other_work,
+};
 
 use super::comparison::{Comparison, FEW_PARTNERS_PERCENT};
 use super::expected::Verdict;
@@ -34,13 +40,14 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: |comparison| only_one(leaves_gaps(comparison)), text: "In the {which}, recorded on ROCm, kernel times in a busy queue include the gap before each kernel: shares of busy time, and times of kernels of a few microseconds, are not alike in both traces." },
     Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs differently, and the share of one GPU may differ." },
     Caveat { words: |comparison| only_one(has_backward(comparison)), text: "The {which} has no backward pass, the other trace has one: one of them trains, so that their totals are of different work." },
+    Caveat { words: other_weights, text: OTHER_WEIGHTS },
     Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
     Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with `record_shapes=True`." },
     Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, without a prediction, because sizes may differ. Profile it with `record_shapes=True`." },
     Caveat { words: outside, text: "The steps of the profiler take {steps} on the target and {reference_steps} on the reference: {outside} and {reference_outside} of that are before the first GPU activity or after the last, which is not compared." },
     Caveat { words: |comparison| tuning(comparison, Which::Target), text: TUNING },
     Caveat { words: |comparison| tuning(comparison, Which::Reference), text: TUNING },
-    Caveat { words: few_partners, text: "Only {percent} of the kernel time of the target is in operations that the reference has, too: compare categories rather than single operations." },
+    Caveat { words: few_partners, text: FEW_PARTNERS },
     Caveat { words: other_calls, text: "Operations with {percent} of the matched kernel time were called a different number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}" },
     Caveat { words: no_expectation, text: "There is no prediction for the target, because no GPU profile is known for {whom}: choose one to see how much of each difference the hardware explains." },
     Caveat { words: mixed_basis, text: "An achievable figure of {figure} is known for one of the GPUs alone ({reference} for the reference, {target} for the target), so both use peak rates: {peak} is expected. With achievable rates where they are known it is {achievable}; {verdicts}." },
@@ -65,13 +72,6 @@ fn other_gpus(comparison: &Comparison) -> Option<Words> {
         target: format::count(target),
     };
     differ.then(|| of_both(said))
-}
-
-fn other_models(comparison: &Comparison) -> Option<Words> {
-    let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
-    let models = models.both()?;
-    let differ = models.reference != models.target;
-    differ.then(|| of_both(models.map(str::to_owned)))
 }
 
 /// The parts of the steps before the first GPU activity and after the last, if they differ: a cold start, for example.
@@ -115,19 +115,6 @@ fn tuning(comparison: &Comparison, which: Which) -> Option<Words> {
         ]
     };
     is_notable.then(words)
-}
-
-fn few_partners(comparison: &Comparison) -> Option<Words> {
-    let percent = comparison.partners_percent(Which::Target)?;
-    let words = || vec![("percent", format::percent(percent))];
-    comparison.has_few_partners().then(words)
-}
-
-fn other_work(comparison: &Comparison) -> Option<Words> {
-    let ops = comparison.operations.matched.iter();
-    let other = ops.filter(|op| op.judgement.work_differs && !is_other_size(op));
-    let n = other.count() as u64;
-    (n > 0).then(|| vec![("operations", format::counted(n, "operation"))])
 }
 
 /// Operations that are implausibly fast.
@@ -421,31 +408,6 @@ fn mixed_basis(comparison: &Comparison) -> Option<Words> {
         ("verdicts", verdicts),
     ]);
     Some(words)
-}
-
-fn is_other_size(op: &MatchedOp) -> bool {
-    op.level == MatchLevel::Operator
-}
-
-fn other_sizes(comparison: &Comparison) -> Option<Words> {
-    let matched = &comparison.operations.matched;
-    let others: Vec<&MatchedOp> = matched.iter().filter(|op| is_other_size(op)).collect();
-    let first = others.first()?;
-    let unmatched = comparison.operations.unmatched.target.iter();
-    let all_ns = sum(matched.iter().map(|op| op.times().target))
-        .saturating_add(sum(unmatched.map(|op| op.side.time_ns)));
-    let percent = percent_or_zero(sum(others.iter().map(|op| op.times().target)), all_ns);
-    let are = if others.len() == 1 { "is" } else { "are" };
-    let reference_shapes = first.reference_shapes.as_deref().unwrap_or("other types");
-    let n_others = others.len() as u64;
-    Some(vec![
-        ("operations", format::counted(n_others, "operation")),
-        ("percent", format::percent(percent)),
-        ("are", are.to_owned()),
-        ("first", words::quoted(&first.name)),
-        ("shapes", first.shapes.clone()),
-        ("reference_shapes", reference_shapes.to_owned()),
-    ])
 }
 
 /// Calls whose times differ by less take the same time.

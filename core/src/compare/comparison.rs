@@ -16,6 +16,7 @@ use super::time_parts::Parts;
 use super::work::WorkRatio;
 use super::work_amount::{Amount, AmountBy};
 use crate::assess::Thresholds;
+use crate::base::interval::percent_or_zero;
 use crate::base::tally::Tally;
 use crate::hardware::Basis;
 use crate::names::Family;
@@ -95,6 +96,24 @@ impl Comparison {
             && self.operations.matched.iter().all(MatchedOp::is_same)
             && self.kernels.iter().all(Named::is_same)
             && self.host.iter().all(Named::is_same)
+    }
+
+    /// Whether the traces take the same time for as many steps, within what is measured: no part of it differs by a
+    /// notable share, and there is no finding.
+    pub fn is_about_same(&self) -> bool {
+        const LEAST_PERCENT: f64 = 0.5;
+        let (parts, rest) = self.parts.for_as_many_steps();
+        let times = parts.iter().map(|part| part.times).chain([rest]);
+        let is_small = |times: Pair<i64>| {
+            let ns = times.difference().saturating_abs();
+            percent_or_zero(ns, self.parts.total.target) < LEAST_PERCENT
+        };
+        let all = times.clone().fold(Pair::default(), Pair::plus);
+        self.has_gpu_times()
+            && self.gaps.ranked.is_empty()
+            && self.work.is_none()
+            && is_small(all)
+            && times.into_iter().all(is_small)
     }
 
     /// The number of steps of both traces and the time of a step, if they hold different numbers of steps.

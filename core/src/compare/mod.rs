@@ -68,12 +68,16 @@ impl Comparison {
         let sides = Pair { reference, target };
         let shares = sides.map(|side| Shares::of_computation(side.profile));
         let judge = Judge::new(sides);
-        let operations = Operations::new(sides, &shares, &judge);
+        let mut operations = Operations::new(sides, &shares, &judge);
         let about = sides.as_ref().map(TraceProperties::new);
         let misses_calls = about.reference.misses_calls || about.target.misses_calls;
         let amount = Amount::new(sides, &operations, misses_calls);
+        let work = WorkRatio::new(&operations, &amount, misses_calls);
+        if work.is_some() {
+            operations.forget_sizes();
+        }
         let mut comparison = Comparison {
-            work: WorkRatio::new(&operations, &amount, misses_calls),
+            work,
             parts: Parts::new(sides, &shares, &operations, &amount),
             amount,
             steps: steps::steps(sides),

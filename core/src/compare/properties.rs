@@ -13,6 +13,7 @@ use crate::profile::autograd::is_engine_call;
 use crate::profile::lanes;
 use crate::profile::launch::is_graph_call;
 use crate::profile::runtime_calls::records_busy_queues;
+use crate::profile::slowdown::Slowdown;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::report::overview::{Limit, Measure, QualityLine};
@@ -68,6 +69,8 @@ pub struct TraceProperties {
     pub(crate) has_backward: bool,
     /// The length of all steps of the profiler; 0 without any.
     pub(crate) steps_ns: i64,
+    /// How many times as long its kernels take from some moment on; `None` if their times are steady, or shorter then.
+    pub(crate) slows_down: Option<f64>,
 }
 
 /// Why the GPU of a trace is idle.
@@ -192,6 +195,11 @@ impl TraceProperties {
             },
             idle: IdleReport::of(side),
             runs_graphs: runs_graphs(side),
+            slows_down: Slowdown::of(side.profile)
+                .as_ref()
+                .as_ref()
+                .filter(|slowdown| !slowdown.is_at_start)
+                .map(|slowdown| slowdown.factor),
             steps_ns: {
                 let steps = lanes::steps(&side.profile.trace);
                 let own = steps

@@ -170,7 +170,7 @@ impl Parts {
 
     /// Whether times differ by more than how exactly they are measured, relative to the run.
     pub fn is_notable(&self, times: Pair<i64>) -> bool {
-        const PARTS: u64 = 10_000;
+        const PARTS: u64 = 1_000;
         let run_ns = self.total.reference.max(self.total.target);
         let ns = times.difference().unsigned_abs();
         ns > 0 && ns.saturating_mul(PARTS) >= run_ns.unsigned_abs()
@@ -178,7 +178,7 @@ impl Parts {
 
     /// The parts with the times of the reference for as many steps as the target has, and the rest likewise; those that
     /// differ most first.
-    fn for_as_many_steps(&self) -> (Vec<Part>, Pair<i64>) {
+    pub fn for_as_many_steps(&self) -> (Vec<Part>, Pair<i64>) {
         let Some((ratio, _)) = self.more_steps else {
             return (self.parts.clone(), self.rest);
         };

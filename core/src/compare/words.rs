@@ -58,7 +58,7 @@ pub(crate) fn bound(bound: Bound) -> &'static str {
 
 /// A name from a trace, quoted; long ones are shortened in the middle.
 pub(crate) fn quoted(name: &str) -> String {
-    let name = name.replace('`', "'");
+    let name = format::operation_name(name).replace('`', "'");
     format!("`{}`", format::middle_ellipsis(&name, NAME_CHARS))
 }
 

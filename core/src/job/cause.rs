@@ -225,8 +225,14 @@ pub(super) fn find(analysis: &Estimator) -> Vec<Cause> {
             steps,
         };
         let gain = cause.change().and_then(|change| analysis.gain(change));
+        let Some(gain) = gain else { return cause };
+        let steps = match sort {
+            Sort::More => gaining(analysis, &gain, cause.steps),
+            _ => cause.steps,
+        };
         Cause {
-            saving_ns: gain.map(|gain| within(analysis, &gain, &cause.steps)),
+            saving_ns: Some(within(analysis, &gain, &steps)),
+            steps,
             ..cause
         }
     });
@@ -340,6 +346,21 @@ fn more(more_ns: i64, of_experts_ns: i64, share: f64, least_ns: i64) -> Option<S
         // If the rank gets no more tokens than the others, they do not explain longer work on them.
         true => (more_ns.saturating_sub(of_experts_ns) >= least_ns).then_some(Sort::More),
         false => Some(Sort::More),
+    }
+}
+
+/// The steps in which evening out the work of these steps saves time: work that a rank launches after the last
+/// collective of a step delays the first one of the next.
+fn gaining(analysis: &Estimator, gain: &Gain, steps: Vec<usize>) -> Vec<usize> {
+    let saved_ns = |step: usize| within(analysis, gain, &[step]);
+    let next = steps.iter().map(|step| step + 1);
+    let mut gaining: Vec<usize> = steps.iter().copied().chain(next).collect();
+    gaining.arrange();
+    gaining.dedup();
+    gaining.retain(|step| saved_ns(*step) >= LEAST_NS);
+    match gaining.is_empty() {
+        true => steps,
+        false => gaining,
     }
 }
 

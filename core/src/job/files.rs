@@ -29,7 +29,7 @@ pub enum ExclusionReason {
         /// World size of the job.
         ours: u32,
     },
-    /// It lists other ranks for a process group with the same name.
+    /// It lists other ranks or another purpose for a process group with the same name.
     OtherGroups(String),
     /// It has the same steps, but ran at another time.
     OtherRun,
@@ -55,7 +55,10 @@ impl fmt::Display for ExclusionReason {
                 )
             }
             ExclusionReason::OtherGroups(group) => {
-                write!(f, "it lists other ranks for process group {group}")
+                write!(
+                    f,
+                    "it lists other ranks or another purpose for process group {group}"
+                )
             }
             ExclusionReason::OtherRun => f.write_str("the same steps at another time: another run"),
             ExclusionReason::Unreadable(reason) => f.write_str(reason),
@@ -219,15 +222,17 @@ fn common<T: Copy + Ord + std::hash::Hash>(values: impl Iterator<Item = T>) -> O
     counts.max().map(|(_, value)| value)
 }
 
-/// The name of a group that both list with different ranks, although one of the two ranks is in both lists.
+/// The name of a group that both list with different ranks or another description, although one of the two ranks is in
+/// both lists.
 fn contradiction(one: &Candidate, other: &Candidate) -> Option<String> {
     let differs = |own: &&NamedGroup| {
         let mut theirs = other.digest.identity.groups.iter();
         theirs.any(|theirs| {
             let in_both = |rank: u32| own.ranks.contains(&rank) && theirs.ranks.contains(&rank);
-            own.name == theirs.name
-                && own.ranks != theirs.ranks
-                && (in_both(one.number) || in_both(other.number))
+            let is_described = !own.description.is_empty() && !theirs.description.is_empty();
+            let differ =
+                own.ranks != theirs.ranks || is_described && own.description != theirs.description;
+            own.name == theirs.name && differ && (in_both(one.number) || in_both(other.number))
         })
     };
     let mut own = one.digest.identity.groups.iter();

@@ -165,6 +165,17 @@ impl Job {
         self.ranks.iter().any(|rank| rank.digest.gpu.is_some())
     }
 
+    /// Whether no trace marks steps, so that each recording is one.
+    pub(crate) fn has_no_marked_steps(&self) -> bool {
+        let steps = self.ranks.iter().map(|rank| &rank.digest.steps[..]);
+        let mut names = self.ranks.iter().zip(steps);
+        self.steps.len() == 1
+            && names.all(|(rank, steps)| match steps {
+                [one] => one.number.is_none() && rank.digest.text(one.name).is_empty(),
+                _ => steps.is_empty(),
+            })
+    }
+
     /// The ranks that are missing.
     pub(crate) fn missing(&self) -> Vec<u32> {
         let is_there = |number: &u32| self.ranks.iter().any(|rank| rank.number == *number);

@@ -8,7 +8,7 @@ use super::matching::Matched;
 use super::timing::Timing;
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::base::stats::{median_ns, p95_ns};
 use crate::names::collective::CollectiveKind;
@@ -33,6 +33,9 @@ const LARGE_BYTES: u64 = 16_000_000;
 
 /// Bandwidth is poorly used below this share of what the link can carry.
 pub(crate) const FAR_BELOW_PERCENT: f64 = 50.0;
+
+/// No link carries a larger share of its figure, apart from inaccurate clocks.
+const MOST_PERCENT: f64 = 105.0;
 
 /// Which ranks exchange messages: a group, or two of its ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,10 +121,11 @@ impl Network {
     pub(crate) fn new(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Network {
         let links = links(job, timings, figures);
         let slow_paths = slow_paths(job, &links);
+        let slow_steps = slow_steps(job, timings, &links);
         Network {
             culprits: culprits(job, &links, &slow_paths),
-            slow_steps: slow_steps(job, timings, &links),
-            below_figure: below_figure(&links),
+            below_figure: below_figure(&links, timings, &slow_steps),
+            slow_steps,
             links,
             slow_paths,
         }
@@ -250,15 +254,27 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
     links
 }
 
-/// Large messages that use a small part of what their link can carry.
-fn below_figure(links: &[Link]) -> Vec<usize> {
+/// Large messages that use a small part of what their link can carry, in other steps than those in which the network is
+/// slow.
+fn below_figure(links: &[Link], timings: &[Option<Timing>], slow: &[SlowStep]) -> Vec<usize> {
+    let slow: Set<usize> = slow
+        .iter()
+        .flat_map(|of| of.collectives.iter().map(|(at, _)| *at))
+        .collect();
     let below = links.iter().enumerate().filter_map(|(at, link)| {
         let is_large = link.message.bytes.is_some_and(|bytes| bytes >= LARGE_BYTES);
-        let share = link
-            .share_percent()
-            .filter(|share| *share < FAR_BELOW_PERCENT)?;
+        let transfers = |is_usual: bool| {
+            let all = link.collectives.iter();
+            let counting = all.filter(|at| !is_usual || !slow.contains(at));
+            let ns = counting.filter_map(|at| Some(timings.get(*at)?.as_ref()?.transfer_ns));
+            let mut ns: Vec<i64> = ns.collect();
+            ns.arrange();
+            ns.get(ns.len() / 2).copied().filter(|ns| *ns > 0)
+        };
+        let (all_ns, usual_ns) = (transfers(false)?, transfers(true)?);
+        let share = link.share_percent()? * all_ns as f64 / usual_ns as f64;
         let counts = link.is_complete() && link.collectives.len() >= LEAST;
-        (is_large && counts).then_some((at, share))
+        (is_large && counts && share < FAR_BELOW_PERCENT).then_some((at, share))
     });
     let mut below: Vec<(usize, f64)> = below.collect();
     below.arrange_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
@@ -423,8 +439,17 @@ impl Link {
         self.n_read == self.n_ranks
     }
 
-    /// What it carries, in percent of what it can carry.
+    /// What it carries, in percent of what it can carry; `None` where that cannot be.
     pub(crate) fn share_percent(&self) -> Option<f64> {
+        self.share().filter(|share| *share <= MOST_PERCENT)
+    }
+
+    /// Whether it would carry more than its link can: times, sizes or the figure of the link are off.
+    pub(crate) fn exceeds_figure(&self) -> bool {
+        self.share().is_some_and(|share| share > MOST_PERCENT)
+    }
+
+    fn share(&self) -> Option<f64> {
         Some(self.bus_gbps? * 100.0 / self.figure_gbps?)
     }
 

@@ -118,13 +118,16 @@ impl JobOverview {
             headline: headline(&context, &cards),
             about: about(job),
             steps: (job.steps.iter())
-                .map(|step| format!("step {}", step.number))
+                .map(|step| match job.has_no_marked_steps() {
+                    true => "all of it".to_owned(),
+                    false => format!("step {}", step.number),
+                })
                 .collect(),
             ranks: job.ranks.iter().map(|rank| name(job, rank)).collect(),
             measures: measures::of(&context),
             cards,
             tables: tables::of(&context),
-            quality: quality::lines(job, excluded),
+            quality: quality::lines(job, &analysis.network, excluded),
         }
     }
 }
@@ -252,15 +255,18 @@ fn about(job: &Job) -> Vec<(String, String)> {
         true => format::count(u64::from(job.world_size)),
         false => format!("{n_read} of {}", job.world_size),
     };
-    let device = job
-        .ranks
-        .first()
-        .map_or("", |rank| &rank.digest.identity.device);
+    let mut devices: Vec<&str> = Vec::new();
+    for rank in &job.ranks {
+        let device = rank.digest.identity.device.as_str();
+        if !device.is_empty() && !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
     let all = [
         ("Ranks", ranks),
         ("Hosts", format::count(job.hosts.len() as u64)),
         ("Steps", format::count(job.steps.len() as u64)),
-        ("GPU", device.to_owned()),
+        ("GPU", devices.join(", ")),
         ("Collectives", format::count(job.collectives.len() as u64)),
     ];
     let non_empty = all.into_iter().filter(|(_, text)| !text.is_empty());

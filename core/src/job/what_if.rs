@@ -268,7 +268,14 @@ impl Estimator<'_> {
             let Some((step, most_ns)) = most.filter(|_| ns > 0) else {
                 return ns;
             };
-            let left_ns = left.entry(step).or_insert(most_ns);
+            // What it launches after the last collective of a step runs before the first one of the next.
+            let before_ns = step.checked_sub(1).and_then(|before| {
+                let left_ns = left.remove(&before);
+                left_ns.or_else(|| self.more_ns(before, rank))
+            });
+            let left_ns = left
+                .entry(step)
+                .or_insert_with(|| most_ns.max(before_ns.unwrap_or(0)));
             let given_ns = given.entry(part.since_ns).or_default();
             let more_ns = ns.saturating_sub(*given_ns).clamp(0, (*left_ns).max(0));
             *left_ns -= more_ns;

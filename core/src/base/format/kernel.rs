@@ -28,6 +28,15 @@ pub fn kernel_name(name: &str) -> String {
     without_operands(without_lambdas(&unwrapped(short))).replace("> >", ">>")
 }
 
+/// The name of an operation for display: that of a kernel without an operator is shortened.
+pub fn operation_name(name: &str) -> std::borrow::Cow<'_, str> {
+    let is_signature = name.starts_with("void ") || name.starts_with("_Z");
+    match is_signature {
+        true => kernel_name(name).into(),
+        false => name.into(),
+    }
+}
+
 /// Parts of kernel names that carry no information, and types that have a shorter name.
 const SILENT_PARTS: &[(&str, &str)] = &[
     ("(anonymous namespace)::", ""),

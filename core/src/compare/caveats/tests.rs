@@ -1,4 +1,4 @@
-use super::super::testing::{H100, assert_contains, compared, profiles};
+use super::super::testing::{H100, assert_contains, compared, profiles, run};
 use super::*;
 use crate::import::import;
 use crate::profile::Profile;
@@ -83,4 +83,22 @@ fn training_and_inference_are_distinguished() {
     );
     let both = compared(&trains, &trains, H100).caveats().join(" ");
     assert!(!both.contains("backward pass"), "{both}");
+}
+
+#[test]
+fn gemms_of_other_weights_are_those_of_another_model() {
+    let mm = |m: u32, k: u32, n: u32| {
+        let dims =
+            format!(r#""Input Dims": [[{m}, {k}], [{k}, {n}]], "Input type": ["float", "float"]"#);
+        run([("aten::mm", dims.as_str(), "gemm", 100)])
+    };
+    let other = |target: &Timetable| compared(&mm(64, 128, 256), target, H100).different_work();
+    let said = other(&mm(64, 512, 1_024)).unwrap();
+    assert_contains(
+        &said,
+        "(64×512, 512×1024 fp32 instead of 64×128, 128×256 fp32)",
+    );
+    // Another batch, and half of the columns on each of two GPUs.
+    assert_eq!(other(&mm(256, 128, 256)), None);
+    assert_eq!(other(&mm(64, 128, 128)), None);
 }

@@ -101,6 +101,24 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// The same without a prediction, for calls whose sizes were not recorded and differ.
+    pub(crate) fn without_sizes(self) -> Judgement {
+        let verdict = Verdict::NotJudged(NotJudged::OtherSizes);
+        Judgement {
+            expected: None,
+            peak_expected: None,
+            achievable_expected: None,
+            excess: None,
+            peak_excess: None,
+            achievable_excess: None,
+            sizes_ratio: None,
+            verdict,
+            peak_verdict: verdict,
+            achievable_verdict: verdict,
+            ..self
+        }
+    }
+
     /// Whether peaks and achievable figures lead to different verdicts.
     pub fn depends_on_basis(&self) -> bool {
         self.peak_verdict != self.achievable_verdict

@@ -82,6 +82,12 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: "Use or write a grouped GEMM that takes the tokens of all experts.",
     },
     Advice {
+        when: "the target updates parameters in several operators, the reference in a fused one",
+        applies: |_, op| is_unfused_optimizer(op),
+        model: "Construct the optimizer with `fused=True`, as on the reference.",
+        kernel: "The fused kernel of the reference reads and writes parameters and states once: use or write one on the target.",
+    },
+    Advice {
         when: "the target does in several operations what the reference does in generated kernels",
         applies: |_, op| {
             op.is_group()
@@ -143,7 +149,7 @@ pub(crate) const CAUSES: &[Advice] = &[
 ];
 
 /// Operations that take less than this times as long as on the reference count as fast as there.
-const AS_FAST: f64 = 1.1;
+pub(super) const AS_FAST: f64 = 1.1;
 
 const LACKS_TF32: &str = "The reference\u{2019}s kernel computes in TF32, the target\u{2019}s in full FP32: no kernel makes up for that.";
 
@@ -298,6 +304,14 @@ pub(super) fn has_separate_gemms(op: &MatchedOp) -> bool {
     op.level == MatchLevel::Meaning && op.family == Family::Gemm && runs.target > runs.reference
 }
 
+/// Whether only the reference updates all parameters in a fused kernel.
+pub(super) fn is_unfused_optimizer(op: &MatchedOp) -> bool {
+    let is_fused = |name: &str| name.starts_with("aten::_fused_");
+    op.level == MatchLevel::Meaning
+        && op.reference_name.as_deref().is_some_and(is_fused)
+        && !is_fused(&op.name)
+}
+
 /// Whether separate GEMMs take clearly longer than the joined one on the same GPU: for the same work in fewer kernels
 /// even a small difference has this cause.
 pub(super) fn loses_by_separate_gemms(comparison: &Comparison, op: &MatchedOp) -> bool {
@@ -331,7 +345,10 @@ pub(super) fn stride_words(op: &MatchedOp) -> Words {
 
 fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {
     comparison.is_same_gpu
-        && matches!(op.level, MatchLevel::Arguments | MatchLevel::Shapes)
+        && matches!(
+            op.level,
+            MatchLevel::Arguments | MatchLevel::Shapes | MatchLevel::Name
+        )
         && !op.judgement.work_differs
         && op.runs_same_kernels()
 }
@@ -340,7 +357,11 @@ fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {
 pub(super) fn chooses_slower_kernels(comparison: &Comparison, op: &MatchedOp) -> bool {
     let is_same = matches!(
         op.level,
-        MatchLevel::Arguments | MatchLevel::Shapes | MatchLevel::Counterpart | MatchLevel::Gemm
+        MatchLevel::Arguments
+            | MatchLevel::Shapes
+            | MatchLevel::Counterpart
+            | MatchLevel::Gemm
+            | MatchLevel::Renamed
     );
     let verdicts = [Verdict::ExplainedByHardware, Verdict::ModeratelyBeyond];
     comparison.is_same_gpu

@@ -1,7 +1,7 @@
 //! Operations that the target calls more often than the reference does for the same amount of work.
 
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
-use super::savings::of_extra_calls;
+use super::savings::{is_fusible, of_extra_calls, part_not_fused};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::compare::comparison::Comparison;
@@ -16,10 +16,18 @@ pub(super) const TABLE: GapTable = GapTable {
     rules: &[
         GapRule {
             when: "the target calls nearly all operations more often by one factor",
-            applies: |_, candidate| candidate.has_word("all"),
+            applies: |_, candidate| candidate.has_word("nearly_all"),
             title: "{all} the calls in each step",
             issue: "The target calls {operations} {all} as often as the reference in as many steps: they take {time} and {reference}.",
             model: "Compare what a step is in both runs: micro-batches and gradient accumulation, the number of layers, further passes through the model. For the same result, fewer and larger calls take less time.",
+            ..MORE_CALLS
+        },
+        GapRule {
+            when: "the target calls most operations more often by one factor",
+            applies: |_, candidate| candidate.has_word("all"),
+            title: "{operations} called {all} as often in each step",
+            issue: "The target calls {operations} {all} as often as the reference in as many steps: they take {time} and {reference}.",
+            model: "A part of the model runs more often: compare the number of layers, of iterations in a step, and of passes through that part.",
             ..MORE_CALLS
         },
         MORE_CALLS,
@@ -59,12 +67,15 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     all.chain(single).collect()
 }
 
-/// The operations that are called more often by one factor, if they are nearly all of the computation; else none.
+/// The share of the computation, in percent, that is nearly all of it.
+const NEARLY_ALL_PERCENT: f64 = 90.0;
+
+/// The operations that are called more often by one factor, if they are most of the computation; else none.
 fn called_alike(comparison: &Comparison) -> Vec<usize> {
     /// Ratios that differ by less are the same.
     const SAME: f64 = 0.02;
     const LEAST_OPERATIONS: usize = 3;
-    const LEAST_PERCENT: f64 = 90.0;
+    const LEAST_PERCENT: f64 = 50.0;
     let all = || comparison.operations.matched.iter().enumerate();
     let longest = all().find(|(_, op)| of_extra_calls(comparison, op) > 0);
     let Some((_, longest)) = longest else {
@@ -100,6 +111,10 @@ fn of_all(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     let mut found = candidate(comparison, rows)?;
     let factor = factor(comparison, first);
     found.words.push(("all", words::times(factor)));
+    let compute_ns = comparison.compute_ns.target;
+    if percent_or_zero(found.times.target, compute_ns) >= NEARLY_ALL_PERCENT {
+        found.words.push(("nearly_all", String::new()));
+    }
     found
         .words
         .push(("operations", format::counted(n, "operation")));
@@ -115,7 +130,15 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         let calls = ops.iter().map(|op| *op.calls().get(which));
         format::counted(calls.sum::<u64>(), "time")
     });
-    let saved_ns = sum(ops.iter().map(|op| of_extra_calls(comparison, op)));
+    let part = part_not_fused(comparison);
+    let saved = ops.iter().map(|op| {
+        let ns = of_extra_calls(comparison, op);
+        match is_fusible(op.family) {
+            true => (ns as f64 * part).round() as i64,
+            false => ns,
+        }
+    });
+    let saved_ns = Some(sum(saved)).filter(|ns| *ns > 0)?;
     let mut words = vec![
         ("subject", words::operations(first, &ops)),
         ("name", words::quoted(unnumbered(&first.name))),
@@ -216,5 +239,11 @@ mod tests {
         let work = comparison.work.as_ref().unwrap();
         assert_eq!(work.sentence(), "The target does 2.00× the work per step.");
         assert!(compared(&all(8), &all(4), H100).gaps.ranked.is_empty());
+        // Not those that are outside the layers.
+        let with_head = |n| all(n).work("my::head", "head", 9_000..9_700);
+        let most = compared(&with_head(4), &with_head(8), H100).gaps.ranked;
+        assert_eq!(savings(&most), [("more_calls", Some(1_200_000))]);
+        let title = "3 operations called 2.00× as often in each step";
+        assert_eq!(most[0].title, title);
     }
 }

@@ -7,6 +7,7 @@ use crate::compare::comparison::Comparison;
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::findings::run_time;
+use crate::names::Family;
 
 /// The part of the run that corresponds to this kernel time, capped at the total.
 fn of_run(op: &MatchedOp, kernel_ns: f64) -> i64 {
@@ -90,13 +91,56 @@ pub(crate) fn of_extra_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     of_run(op, extra * per_call.min(target.ns_per_call()))
 }
 
+/// Whether a fused kernel may do what an operation does beside others.
+pub(crate) fn is_fusible(family: Family) -> bool {
+    use Family::{Elementwise, MemoryCopy, Normalization, Reduction};
+    matches!(family, Elementwise | MemoryCopy | Normalization | Reduction)
+}
+
+/// The part of the time of extra calls of fusible operations that is left after the time of what only the reference
+/// does: a fused kernel of the reference may do what these calls do.
+pub(crate) fn part_not_fused(comparison: &Comparison) -> f64 {
+    let matched = comparison.operations.matched.iter();
+    let extra = matched.filter(|op| is_fusible(op.family));
+    let extra_ns = sum(extra.map(|op| of_extra_calls(comparison, op)));
+    let only = comparison.operations.unmatched.reference.iter();
+    // Generated kernels may be a kind of their own.
+    let only = only.filter(|op| {
+        use Family::{Attention, Convolution, Gemm, Moe};
+        !matches!(op.family, Attention | Convolution | Gemm | Moe)
+    });
+    let fused_ns = comparison
+        .amount
+        .scaled(sum(only.map(|op| op.side.exclusive_ns)));
+    match extra_ns > 0 {
+        true => (extra_ns.saturating_sub(fused_ns).max(0)) as f64 / extra_ns as f64,
+        false => 1.0,
+    }
+}
+
+/// The time of the calls of an operation that the target does without, for the same amount of work; 0 if the relative
+/// amount of work is not certain.
+pub(crate) fn of_fewer_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
+    let calls = op.calls();
+    let fewer = calls.reference as f64 * comparison.amount.ratio - calls.target as f64;
+    let is_known = comparison.amount.is_certain && op.judgement.sizes_ratio == Some(1.0);
+    match is_known && fewer > 0.0 {
+        true => (fewer * op.sides.reference.ns_per_call()).round() as i64,
+        false => 0,
+    }
+}
+
 /// The saving if no call takes far longer than the median, as far as the reference has no such calls. None if its calls
 /// are slower than predicted on average, which is a finding of its own.
 pub(crate) fn of_stray_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     let strays = op.sides.as_ref().map(|side| side.stray.ns);
-    let stray_ns = strays
-        .target
-        .saturating_sub(comparison.amount.scaled(strays.reference));
+    // Where all calls are slower by a factor, so are the long ones.
+    let medians = op.sides.as_ref().map(|side| side.call_ns);
+    let slower = medians.both().map_or(1.0, |medians| {
+        medians.target.0 as f64 / medians.reference.0.max(1) as f64
+    });
+    let reference_ns = comparison.amount.scaled(strays.reference) as f64 * slower.max(1.0);
+    let stray_ns = strays.target.saturating_sub(reference_ns.round() as i64);
     let verdict = op.judgement.verdict;
     match op.sides.target.is_computation() && !verdict.is_slower_than_expected() {
         true => of_run(op, stray_ns as f64),

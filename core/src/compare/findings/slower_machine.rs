@@ -20,10 +20,16 @@ const LEAST_OPERATIONS: usize = 3;
 const LEAST_PERCENT: f64 = 50.0;
 /// Factors that differ by less count as equal.
 const SAME: f64 = 0.05;
-/// The least common factor. Runs on two GPUs of one kind may differ by less.
+/// Factors from this one on are common ones if they are that of most of the kernel time.
 const LEAST_FACTOR: f64 = 1.1;
 /// A factor that the usual threshold would let pass has to be that of this share of the kernel time.
 const LEAST_PERCENT_OF_SMALL: f64 = 80.0;
+/// The least common factor: times of the same kernels vary by less.
+const LEAST_SMALL_FACTOR: f64 = 1.02;
+/// It has to be that of this share of the kernel time …
+const LEAST_PERCENT_OF_LEAST: f64 = 90.0;
+/// … and factors are equal that differ from it by this part of what it is above 1.
+const SAME_PART: f64 = 1.0 / 3.0;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "A slower machine",
@@ -39,6 +45,7 @@ pub(super) const TABLE: GapTable = GapTable {
             "They take {share} of the compute time of the target, {names} first, and each is slower by about the same factor.",
             "Other operations that run the same kernels, {others} first, take {others_change} time than on the reference.",
             "{others_same}Other operations that run the same kernels, {others} first, take the same time as on the reference.",
+            "During its run the target slows down: from some moment on, its kernels take {slows_down} as long as before, as where a clock falls with temperature or power. Those of the reference do not.",
             "Why is not visible in a trace: the clocks of both runs tell.",
         ],
         saves: "what the target takes beyond the reference, up to what it takes beyond its own roofline",
@@ -49,17 +56,43 @@ pub(super) const TABLE: GapTable = GapTable {
 /// The operations that are slower by a common factor, longest first; none unless they are most of the computation in
 /// both traces.
 pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
-    let matched = &comparison.operations.matched;
     if !comparison.is_same_gpu {
         return Vec::new();
     }
+    let explained = comparison.thresholds.compare_explained_ratio;
+    let large = alike(comparison, LEAST_FACTOR, SAME, |factor| {
+        match factor > explained {
+            true => LEAST_PERCENT,
+            false => LEAST_PERCENT_OF_SMALL,
+        }
+    });
+    match large.is_empty() {
+        true => {
+            let same = (LEAST_FACTOR - 1.0) * SAME_PART;
+            alike(comparison, LEAST_SMALL_FACTOR, same, |_| {
+                LEAST_PERCENT_OF_LEAST
+            })
+        }
+        false => large,
+    }
+}
+
+/// The operations that are slower by one factor of at least this size, with this tolerance, if they have a share of the
+/// kernel time of the matched computation that suffices for the factor.
+fn alike(
+    comparison: &Comparison,
+    least: f64,
+    same: f64,
+    least_percent: impl Fn(f64) -> f64,
+) -> Vec<usize> {
+    let matched = &comparison.operations.matched;
     let computes = |op: &&MatchedOp| op.sides.target.is_computation();
     let all_ns = sum(matched.iter().filter(computes).map(|op| op.times().target));
     let slower = matched.iter().enumerate();
     let slower = slower.filter(|(_, op)| is_same_work(op));
     let mut slower: Vec<(f64, i64, usize)> = slower
         .filter_map(|(at, op)| Some((op.judgement.excess?, op.times().target, at)))
-        .filter(|(excess, ..)| *excess >= LEAST_FACTOR * (1.0 - SAME))
+        .filter(|(excess, ..)| *excess >= least * (1.0 - same))
         .collect();
     slower.arrange_by(|a, b| a.0.total_cmp(&b.0));
     // The median factor, weighted by time.
@@ -69,18 +102,15 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
         so_far_ns = so_far_ns.saturating_add(*ns);
         so_far_ns >= half_ns
     });
-    let Some(&(middle, ..)) = middle.filter(|(middle, ..)| *middle >= LEAST_FACTOR) else {
+    let Some(&(middle, ..)) = middle.filter(|(middle, ..)| *middle >= least) else {
         return Vec::new();
     };
-    slower.retain(|(excess, ..)| (excess / middle - 1.0).abs() <= SAME);
+    let same = same.min((middle - 1.0) * SAME_PART);
+    slower.retain(|(excess, ..)| (excess / middle - 1.0).abs() <= same);
     let alike_ns = sum(slower.iter().map(|(_, ns, _)| *ns));
     let mut rows: Vec<usize> = slower.into_iter().map(|(.., at)| at).collect();
     rows.arrange();
-    let least = match middle > comparison.thresholds.compare_explained_ratio {
-        true => LEAST_PERCENT,
-        false => LEAST_PERCENT_OF_SMALL,
-    };
-    let is_most = percent_or_zero(alike_ns, all_ns) >= least;
+    let is_most = percent_or_zero(alike_ns, all_ns) >= least_percent(middle);
     match rows.len() >= LEAST_OPERATIONS && is_most {
         true => rows,
         false => Vec::new(),
@@ -145,6 +175,10 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
         ("where", advice(&ops, &others).to_owned()),
     ];
+    let slows_down = comparison.sides.as_ref().map(|side| side.slows_down);
+    if let (None, Some(factor)) = (slows_down.reference, slows_down.target) {
+        words.push(("slows_down", words::times(factor)));
+    }
     let scaled_ns = sum(others.iter().map(|op| op.scaled_ns().round() as i64));
     let others_ns = sum(others.iter().map(|op| op.sides.target.timed.ns));
     if let Some(ratio) = (scaled_ns > 0).then(|| others_ns as f64 / scaled_ns as f64) {
@@ -185,6 +219,29 @@ mod tests {
     }
 
     #[test]
+    fn a_target_that_slows_down_is_said_to_do_so() {
+        let step = |percent: u32| {
+            [
+                ("aten::mm", "gemm", 200),
+                ("aten::add", "add", 60),
+                ("aten::_softmax", "softmax", 40),
+            ]
+            .map(|(op, kernel, us)| (op, "", kernel, us * percent / 100))
+        };
+        let steps = |percents: [u32; 8]| run(percents.into_iter().flat_map(step));
+        let steady = steps([100; 8]);
+        let falling = steps([100, 100, 100, 100, 150, 150, 150, 150]);
+        let said = |reference, target| {
+            let ranked = compared(reference, target, H100).gaps.ranked;
+            ranked[0].reasoning.join(" ")
+        };
+        let slows_down = "take 1.50× as long as before";
+        assert!(said(&steady, &falling).contains(slows_down));
+        let slower = steps([150; 8]);
+        assert!(!said(&steady, &slower).contains("slows down"));
+    }
+
+    #[test]
     fn one_factor_is_one_finding() {
         let one = found([200, 60, 40], [300, 90, 60]);
         assert_eq!(savings(&one), [("slower_machine", Some(150_000))]);
@@ -192,7 +249,12 @@ mod tests {
         // So is one that the threshold for a single operation lets pass, if nearly all operations have it.
         let small = found([200, 60, 40], [240, 72, 48]);
         assert_eq!(savings(&small), [("slower_machine", Some(60_000))]);
-        assert_eq!(found([200, 60, 40], [210, 63, 42]), []);
+        // Even a small one, if factors hardly differ: single runs vary by less.
+        let least = found([2_000, 600, 400], [2_080, 624, 416]);
+        assert_eq!(savings(&least), [("slower_machine", Some(120_000))]);
+        assert_eq!(least[0].title, "The same kernels take 1.04× the time");
+        assert_eq!(found([2_000, 600, 400], [2_100, 600, 416]), []);
+        assert_eq!(found([2_000, 600, 400], [2_020, 606, 404]), []);
         // Different factors are separate findings.
         let several = found([200, 60, 40], [300, 90, 120]);
         assert_eq!(several.len(), 3, "{several:?}");

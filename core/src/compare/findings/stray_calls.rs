@@ -79,6 +79,16 @@ mod tests {
     }
 
     #[test]
+    fn long_calls_of_other_sizes_are_slower_by_the_factor_of_all() {
+        let gemms = |times: u32| {
+            let us = (0..12).map(|at| if at % 4 == 3 { 30 } else { 10 });
+            run(us.map(|us| ("aten::mm", "", "gemm", us * times)))
+        };
+        let ranked = compared(&gemms(10), &gemms(12), H100).gaps.ranked;
+        assert_eq!(savings(&ranked), [("same_kernels", Some(360_000))]);
+    }
+
+    #[test]
     fn the_first_call_and_what_both_have_are_none() {
         for (reference, target) in [
             (gemms(4, 100), gemms(0, 250)),

@@ -5,6 +5,7 @@ mod tests;
 
 use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
+use super::savings::{is_fusible, of_fewer_calls};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
@@ -144,7 +145,8 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         let scaled_ns = comparison.scaled_work(times.reference);
         times.target.saturating_sub(scaled_ns)
     };
-    let mut left_ns = longer_ns(&[&AUXILIARY[..], &[Kind::Other]].concat());
+    let mut left_ns = longer_ns(&[&AUXILIARY[..], &[Kind::Other]].concat())
+        .saturating_sub(of_calls_not_made(comparison));
     let mut rest = vec![Kind::Other];
     let mut found = Vec::from_iter(candidate(comparison, &[Kind::Recompute], i64::MAX));
     for kind in AUXILIARY {
@@ -159,6 +161,14 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     }
     found.extend(candidate(comparison, &rest, left_ns));
     found
+}
+
+/// The time of memory-bound calls of matched operations that only the reference makes: a fused kernel of the target may
+/// do what they do.
+fn of_calls_not_made(comparison: &Comparison) -> i64 {
+    let matched = comparison.operations.matched.iter();
+    let fusible = matched.filter(|op| is_fusible(op.family));
+    sum(fusible.map(|op| of_fewer_calls(comparison, op)))
 }
 
 /// The operations of one trace alone of some kinds, with their positions.

@@ -127,6 +127,7 @@ impl CallText {
             MatchLevel::Name => [self.stem(), "", "", "", ""],
             MatchLevel::Operator
             | MatchLevel::Kernels
+            | MatchLevel::Renamed
             | MatchLevel::Meaning
             | MatchLevel::Place
             | MatchLevel::Neighbors => return None,

@@ -1,5 +1,5 @@
 //! The same computation with different operations: attention that is fused in only one trace, norms of the same tensor,
-//! MoE layers.
+//! optimizer steps, MoE layers.
 
 use super::MatchLevel;
 use super::similar::{Rows, drop_taken, take_rows};
@@ -13,6 +13,7 @@ use crate::names::Family;
 use crate::names::attention::is_backward;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
+use crate::profile::optimizer::OptimizerStep;
 
 /// Rows of both traces that match.
 pub(crate) struct Found {
@@ -173,6 +174,25 @@ pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Fo
         );
         is_it.then(|| (passes, largest.elements(), largest.dtype.to_owned()))
     })
+}
+
+/// Matches what is left inside the steps of the same optimizer: one trace updates all parameters in a fused kernel, the
+/// other in one kernel for each part of the update.
+pub(super) fn optimizers(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
+    let steps = all.sides.map(|side| OptimizerStep::all(side.profile));
+    let mut found = by_key(alignment, all, |which, rows| {
+        let profile = all.sides.get(which).profile;
+        let steps = steps.get(which);
+        let holding = |one: &Operation| steps.iter().find(|step| step.holds(profile, one));
+        let mut operations = all.operations(which, rows);
+        let first = holding(operations.next()?)?;
+        let is_inside = operations.all(|one| holding(one).is_some());
+        is_inside.then(|| first.optimizer.clone())
+    });
+    for group in &mut found {
+        group.units = steps.as_ref().map(|steps| Some(steps.len() as u64));
+    }
+    found
 }
 
 /// Matches the rest of MoE layers: routing and grouped GEMMs are split into kernels in many ways.

@@ -7,15 +7,18 @@ use super::neighbors;
 use super::scaled::pair_scaled;
 use super::scopes;
 use super::side::op_side;
-use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_retyped_gemms};
+use super::similar::{
+    Rows, pair_by_kernels, pair_by_operator, pair_renamed_kernels, pair_retyped_gemms,
+};
 use super::{Auxiliary, MatchLevel, MatchedOp, Operations, UnmatchedOp};
 use crate::base::format;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::compare::align::{Alignment, align};
+use crate::compare::align::{Alignment, Matched, align};
 use crate::compare::expected::{Judge, Sizes};
 use crate::compare::{Pair, Side, Which};
 use crate::findings::compute::shapes;
+use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
 
@@ -51,8 +54,8 @@ impl Operations {
         let mut operations = Operations::default();
         let paired = matched.into_iter().map(|found| Found {
             level: found.level,
+            units: units_of_kernels(&rows, &found),
             rows: found.rows,
-            units: Pair::default(),
         });
         let all_tune =
             |which: Which, of: &[usize]| rows.operations(which, of).all(Operation::is_tuning);
@@ -96,13 +99,26 @@ fn match_remaining(alignment: &mut Alignment<MatchLevel>, rows: &Rows) -> Vec<Fo
     let mut groups = groups::attention(alignment, rows);
     groups.extend(groups::norms(alignment, rows));
     groups.extend(joined::gemms(alignment, rows));
+    groups.extend(groups::optimizers(alignment, rows));
     pair_scaled(alignment, rows);
     pair_by_operator(alignment, rows);
     pair_by_kernels(alignment, rows);
+    pair_renamed_kernels(alignment, rows);
     groups.extend(groups::experts(alignment, rows));
     groups.extend(scopes::places(alignment, rows));
     groups.extend(neighbors::between(alignment, rows, &groups));
     groups
+}
+
+/// How often both traces compute what they match by kernels: one of them counts runs of kernels, the other one calls of
+/// the operators that launch them. As each kernel runs as often in both, the smaller number is that of both.
+fn units_of_kernels(all: &Rows, found: &Matched<MatchLevel>) -> Pair<Option<u64>> {
+    if found.level != MatchLevel::Kernels {
+        return Pair::default();
+    }
+    let calls = Pair::of(|which| all.n_calls(which, found.rows.get(which)));
+    let least = calls.reference.min(calls.target);
+    Pair::of(|_| Some(least))
 }
 
 fn unmatched_op(
@@ -181,9 +197,19 @@ fn matched_op(
             .filter(|types| is_other && types.reference != types.target)
             .map(|types| types.map(str::to_owned)),
         level,
+        has_other_weights: is_other && has_other_weights(&first),
         is_recompute: first.target.key.is_recompute,
         family,
         sides: pair,
+    })
+}
+
+/// Whether both are GEMMs that differ in their inner size and in their columns. Another batch changes the rows, and
+/// splitting a GEMM among GPUs changes one of the two.
+fn has_other_weights(first: &Pair<&Operation>) -> bool {
+    let sizes = first.map(GemmSizes::of_params).both();
+    sizes.is_some_and(|Pair { reference, target }| {
+        reference.k != target.k && reference.n != target.n
     })
 }
 

@@ -7,7 +7,7 @@
 //! name is used. After that, an operation may match [the same computation](groups) in several operations, such as
 //! attention that is fused in only one trace; the same operator on sizes that are [larger by one factor](scaled), or on
 //! any other sizes or types with the same number of calls; the same kernels with the same number of runs, if one trace
-//! does not know their operator; what both traces run inside the same module; or what they run [between the same
+//! does not know their operator; kernels of one kind with the same number of runs, if neither does; what both traces run inside the same module; or what they run [between the same
 //! operations](neighbors). Threads do not matter: the same call made from two threads is one row. Running numbers in
 //! the names of generated kernels and the output operand do not matter either.
 
@@ -25,9 +25,11 @@ mod tests;
 
 use super::expected::{Judgement, Verdict};
 use super::pair::{Pair, Which};
+use crate::base::format;
 use crate::base::labels::labelled;
 use crate::names::Family;
 use crate::names::calls::unnumbered;
+use crate::perf::is_tf32_kernel;
 
 pub use super::op_side::{Helper, KernelUse, OpSide};
 
@@ -49,6 +51,9 @@ labelled! {
         Operator => "operator, on other sizes or types" as "operator",
         /// The same kernels with the same number of runs; one of the traces does not show which operator runs them.
         Kernels => "kernels, without their operator" as "kernels",
+        /// Kernels of one kind of work with the same number of runs, under other names; neither trace shows which
+        /// operator runs them.
+        Renamed => "kind of work and runs of a kernel" as "renamed",
         /// The same computation, split into several operations in one trace: attention, a MoE layer, a norm.
         Meaning => "what is computed, in other operations" as "meaning",
         /// What is left inside a module or operator that both traces have.
@@ -84,6 +89,8 @@ pub struct MatchedOp {
     pub types: Option<Pair<String>>,
     /// How it was matched.
     pub level: MatchLevel,
+    /// It is a GEMM of another inner and another outer size, as those of another model are.
+    pub(crate) has_other_weights: bool,
     /// It runs while activations are recomputed.
     pub is_recompute: bool,
     /// Its kind of work in the target.
@@ -137,6 +144,36 @@ impl MatchedOp {
         let types = self.types.as_ref()?;
         let bits = types.as_ref().map(|label| float_bits(label)).both()?;
         (bits.target > bits.reference).then_some(types)
+    }
+
+    /// Why the target is faster than predicted, if that is visible.
+    pub fn why_faster(&self) -> Option<&'static str> {
+        const FASTER: f64 = 0.9;
+        let excess = self.judgement.excess?;
+        let narrower = self.types.as_ref().and_then(|types| {
+            let bits = types.as_ref().map(|label| float_bits(label)).both()?;
+            Some(bits.target < bits.reference)
+        });
+        let Pair { reference, target } = self.sides.as_ref().map(|side| side.operations.len());
+        let in_tf32 = self
+            .sides
+            .as_ref()
+            .map(|side| side.kernels.iter().any(|one| is_tf32_kernel(&one.name)));
+        match excess {
+            excess if excess > FASTER => None,
+            _ if self.is_group() && target < reference => {
+                Some("fewer operations for the same work")
+            }
+            _ if narrower == Some(true) => Some("a narrower type"),
+            _ if in_tf32.target && !in_tf32.reference => Some("TF32"),
+            _ if !self.judgement.is_same_gpu => None,
+            _ if self.own_helpers(Which::Reference).next().is_some() => Some("no helper kernels"),
+            _ if self.outdated(Which::Reference).is_some() => Some("a kernel made for this GPU"),
+            _ if self.level != MatchLevel::Operator && !self.runs_same_kernels() => {
+                Some("other kernels")
+            }
+            _ => None,
+        }
     }
 
     /// Whether its sizes differ, and with them its FLOPs or bytes.
@@ -273,8 +310,9 @@ impl UnmatchedOp {
 
 /// A name with its shapes, if known.
 pub(crate) fn label(name: &str, shapes: &str) -> String {
+    let name = format::operation_name(name);
     match shapes.is_empty() {
-        true => name.to_owned(),
+        true => name.into_owned(),
         false => format!("{name} {shapes}"),
     }
 }
@@ -286,4 +324,21 @@ pub struct Operations {
     pub matched: Vec<MatchedOp>,
     /// Operations of only one, longest first.
     pub unmatched: Pair<Vec<UnmatchedOp>>,
+}
+
+impl Operations {
+    /// Drops the predictions of operations without recorded sizes, such as steps of an optimizer, where others have
+    /// them: in traces of different work, theirs differ, too.
+    pub(crate) fn forget_sizes(&mut self) {
+        if self.matched.iter().all(|op| op.shapes.is_empty()) {
+            return;
+        }
+        use MatchLevel::{Arguments, Name, Shapes};
+        let bare = |op: &&mut MatchedOp| {
+            op.shapes.is_empty() && matches!(op.level, Arguments | Shapes | Name)
+        };
+        for op in self.matched.iter_mut().filter(bare) {
+            op.judgement = op.judgement.without_sizes();
+        }
+    }
 }

@@ -8,6 +8,7 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, Matched};
 use crate::compare::{Pair, Side, Which};
+use crate::names::Family;
 use crate::profile::operations::Operation;
 use crate::trace::StringId;
 
@@ -100,7 +101,7 @@ type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
 type Likeness<'a> = (&'a str, &'a str, u64, bool);
 
 pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
-    pair_by_kind(alignment, all, |which, rows| {
+    pair_by_kind(alignment, all, MatchLevel::Operator, |which, rows| {
         let text = all.text(which, rows)?;
         let ranks = text.ranks.as_deref()?;
         let n_calls = all.n_calls(which, rows);
@@ -111,11 +112,23 @@ pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows
 /// Matches GEMMs of equal sizes that one of the traces computes in a different type, and so with a different operator:
 /// `aten::mm` and `aten::_scaled_mm`.
 pub(crate) fn pair_retyped_gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
-    pair_by_kind(alignment, all, |which, rows| {
+    pair_by_kind(alignment, all, MatchLevel::Operator, |which, rows| {
         let text = all.text(which, rows)?;
         let (sizes, _) = text.gemm.as_ref()?;
         let n_calls = all.n_calls(which, rows);
         Some((sizes.as_str(), "", n_calls, text.is_recompute))
+    });
+}
+
+/// Matches kernels without an operator that have other names in each trace, as after an update of a library: those of
+/// one kind of work with the same number of runs.
+pub(crate) fn pair_renamed_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+    pair_by_kind(alignment, all, MatchLevel::Renamed, |which, rows| {
+        let mut operations = all.operations(which, rows);
+        let first = operations.next().filter(|one| one.is_kernel())?;
+        let is_one = operations.next().is_none() && first.family != Family::Other;
+        let n_calls = all.n_calls(which, rows);
+        is_one.then_some((first.family.label(), "", n_calls, false))
     });
 }
 
@@ -124,6 +137,7 @@ pub(crate) fn pair_retyped_gemms(alignment: &mut Alignment<MatchLevel>, all: &Ro
 fn pair_by_kind<'a>(
     alignment: &mut Alignment<MatchLevel>,
     all: &'a Rows,
+    level: MatchLevel,
     kind: impl Fn(Which, &[usize]) -> Option<Likeness<'a>>,
 ) {
     let unmatched = &alignment.unmatched;
@@ -148,7 +162,7 @@ fn pair_by_kind<'a>(
         }
         for (reference, target) in of_kind.reference.into_iter().zip(of_kind.target) {
             let places = Pair { reference, target }.map(|at| vec![at]);
-            take(alignment, MatchLevel::Operator, &places);
+            take(alignment, level, &places);
         }
     }
     drop_taken(alignment);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::compare::testing::{self, H100, assert_contains, pair, run, unfused_attention};
-use crate::compare::{Comparison, Side, Verdict, Which};
+use crate::compare::{Comparison, NotJudged, Side, Verdict, Which};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 
@@ -373,4 +373,92 @@ fn trials_of_kernels_are_no_time_of_an_operation() {
         &comparison.caveats().join(" "),
         "The target chooses kernels while it is recorded",
     );
+}
+
+#[test]
+fn an_operator_with_several_kernels_is_called_as_often_as_the_kernels_run_for_it() {
+    let eager = Timetable::new()
+        .op("aten::_fused_adamw_", 0..60)
+        .launched("adam", 1..2, 100..150)
+        .launched("adam", 3..4, 150..200);
+    let alone = Timetable::new().without_flows();
+    let alone = alone
+        .kernel(1, "adam", 100..150)
+        .kernel(2, "adam", 150..200);
+    let comparison = compared(&eager, &alone);
+    let op = only(&comparison.operations);
+    assert_eq!((op.level, op.calls()), (MatchLevel::Kernels, pair(1, 1)));
+    assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
+}
+
+#[test]
+fn kernels_without_operators_are_matched_under_other_names() {
+    let kernels = |gemm: &str, us: u32| {
+        let table = Timetable::new().without_flows();
+        let table = table.kernel(1, gemm, 1_000..1_000 + us);
+        table.kernel(2, "softmax_warp_forward", 1_300..1_400)
+    };
+    let (old, new) = (
+        kernels("ampere_sgemm_128x128_tn", 200),
+        kernels("cutlass_80_simt_sgemm_128x128_tn", 230),
+    );
+    let comparison = compared(&old, &new);
+    let levels = comparison.operations.matched.iter();
+    let levels: Vec<_> = levels.map(|op| (op.level, op.times())).collect();
+    assert_eq!(levels[0], (MatchLevel::Renamed, pair(200_000, 230_000)));
+    let unmatched = comparison.operations.unmatched;
+    assert!(unmatched.reference.is_empty() && unmatched.target.is_empty());
+    // Another number of runs is other work.
+    let more = new.kernel(3, "cutlass_80_simt_sgemm_128x128_tn", 1_500..1_600);
+    let unmatched = compared(&old, &more).operations.unmatched;
+    assert_eq!((unmatched.reference.len(), unmatched.target.len()), (1, 1));
+}
+
+#[test]
+fn the_steps_of_an_optimizer_are_matched_as_a_whole() {
+    let step = |ops: &[(&str, u32)]| {
+        let table = Timetable::new().annotation("Optimizer.step#AdamW.step", 0..100);
+        let mut end = 1_000;
+        let ops = ops.iter().zip(0_u32..);
+        ops.fold(table, |table, ((op, us), at)| {
+            let (start, launch) = (end, 10 * at + 1);
+            end += us;
+            let table = table.op(op, launch..launch + 8);
+            table.launched(op, launch + 1..launch + 2, start..end)
+        })
+    };
+    let fused = step(&[("aten::_fused_adamw_", 50)]);
+    let several = step(&[("aten::lerp_", 60), ("aten::addcdiv_", 60)]);
+    let comparison = testing::compared(&fused, &several, H100);
+    let op = only(&comparison.operations);
+    assert_eq!((op.level, op.calls()), (MatchLevel::Meaning, pair(1, 1)));
+    assert_eq!(
+        testing::savings(&comparison.gaps.ranked),
+        [("unfused_optimizer", Some(70_000))]
+    );
+    let faster = testing::compared(&several, &fused, H100);
+    assert!(faster.gaps.ranked.is_empty());
+    let why = only(&faster.operations).why_faster();
+    assert_eq!(why, Some("fewer operations for the same work"));
+}
+
+#[test]
+fn unknown_sizes_are_those_of_no_other_amount_of_work() {
+    let run = |n: usize, us: u32| {
+        let mm = std::iter::repeat_n(("aten::mm", MM, "gemm", 100), n);
+        let adam = ("my::adam", "", "adam", us);
+        run(mm.chain([adam])).annotation("ProfilerStep#7", 0..500)
+    };
+    let verdict = |target: &Timetable| {
+        let comparison = testing::compared(&run(2, 100), target, H100);
+        let mut matched = comparison.operations.matched.into_iter();
+        matched
+            .find(|op| op.name == "my::adam")
+            .unwrap()
+            .judgement
+            .verdict
+    };
+    assert_eq!(verdict(&run(2, 150)), Verdict::ModeratelyBeyond);
+    let unknown = Verdict::NotJudged(NotJudged::OtherSizes);
+    assert_eq!(verdict(&run(3, 150)), unknown);
 }

@@ -339,6 +339,13 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
         ("percent", format::percent(*percent)),
         ("of", format!("the {basis} {of}")),
         ("more", more),
+        (
+            "named",
+            match all.len() as u64 {
+                1 => format!("`{}`", short_name(input, longest)),
+                n => format!("`{}` and {} more", short_name(input, longest), n - 1),
+            },
+        ),
     ];
     let efficiency = super::super::outcome::weighted(
         all.iter()

@@ -173,10 +173,10 @@ pub(super) const RULES: &[Rule<Issue>] = &[
     },
     Rule {
         key: "prefill_holds_decodes",
-        when: "steps that prefill beside decodes take more than ten times as long as steps that only decode",
+        when: "steps that prefill beside decodes, or between them, take more than ten times as long as steps that only decode",
         applies: |_, issue| issue.kind == Kind::DelayedByPrefill,
-        title: "Decodes wait for prefill in their step: ×{times}",
-        issue: "{steps} with prefill beside decodes take up to {longest}, where a step that only decodes takes {decode}: {decodes} wait for a prefill{tokens}{enough?; from about {enough} on, its GEMMs are compute-bound|}.",
+        title: "Decodes wait for prefill in {of_prefill}: ×{times}",
+        issue: "{steps} with prefill {beside} take up to {longest}, where a step that only decodes takes {decode}: {decodes} wait for a prefill{tokens}{enough?; from about {enough} on, its GEMMs are compute-bound|}.",
         model: "prefill in smaller chunks ({flag}), so that decodes wait for less in each step, or prefill on other GPUs.",
         kernel: "nothing to gain in a kernel.",
         notes: &[
@@ -247,7 +247,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         key: "nothing_to_gain",
         when: "an operation of a serving step with at least 1 % of the run reaches 75 % of the roofline",
         applies: |_, issue| issue.kind == Kind::AtRoofline,
-        title: "Nothing to gain: at roofline",
+        title: "At roofline, nothing to gain: {named}",
         issue: "{longest} reaches {rate}, {percent} of {of}{more}.",
         model: "leave it as it is; only less work (narrower types, fewer tokens) makes it shorter.",
         kernel: "nothing to tune: it runs close to the roofline of this GPU.",

@@ -57,7 +57,7 @@ pub(super) fn eager(source: &Source) -> Vec<Issue> {
     }]
 }
 
-/// Decodes that wait for the prefill in their step.
+/// Decodes that wait for the prefill in their step, or for a step of prefill alone between two of theirs.
 pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
     /// Relative to a step that only decodes.
     const FAR: i64 = 10;
@@ -71,30 +71,49 @@ pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
     let issues = || {
         let serving = source.serving?;
         let decode_ns = serving.step_time(Some(Phase::Decode))?.ns;
-        let far_ns = |tokens: Option<u64>| {
+        let far_ns = |tokens: Option<u64>, is_mixed: bool| {
             let is_more = |(tokens, enough): (u64, f64)| tokens as f64 >= MANY_TIMES * enough;
-            let times = match tokens.zip(enough).is_some_and(is_more) {
+            // Steps of prefill alone may follow one another, so that shorter ones are no sure gain for decodes.
+            let times = match is_mixed && tokens.zip(enough).is_some_and(is_more) {
                 true => NOTABLE,
                 false => FAR,
             };
             decode_ns.saturating_mul(times)
         };
-        let long = serving.of(Some(Phase::Mixed)).filter_map(|step| {
-            let (length, batch) = (step.length?, step.batch?);
-            let decodes = batch.generation.requests.filter(|n| *n > 0)?;
-            let tokens = batch.context.sq;
-            (length.ns > far_ns(tokens)).then_some((step, length.ns, decodes, tokens))
+        let mut before: Option<u64> = None;
+        let waiting = serving.steps.iter().filter_map(|step| {
+            let batch = step.batch?;
+            let own = batch.generation.requests.filter(|n| *n > 0);
+            let decodes = match step.phase() {
+                Some(Phase::Mixed) => own,
+                Some(Phase::Prefill) => before,
+                _ => None,
+            };
+            before = own.or(before);
+            Some((step, batch.context.sq, decodes?))
+        });
+        let long = waiting.filter_map(|(step, tokens, decodes)| {
+            let length = step.length?;
+            let is_mixed = step.phase() == Some(Phase::Mixed);
+            (length.ns > far_ns(tokens, is_mixed)).then_some((step, length.ns, decodes, tokens))
         });
         let long: Vec<_> = long.collect();
         let delayed_ns = sum(long.iter().map(|(_, ns, ..)| ns - decode_ns));
         let steps = serving.steps.iter().filter_map(|step| step.length);
         let percent = percent_of(delayed_ns, sum(steps.map(|length| length.ns)));
         percent.filter(|percent| *percent >= LEAST_PERCENT)?;
-        let (_, longest_ns, decodes, tokens) = long.iter().max_by_key(|(_, ns, ..)| *ns)?;
+        let longest = long.iter().max_by_key(|(_, ns, ..)| *ns)?;
+        let (step, longest_ns, decodes, tokens) = longest;
+        let (beside, of) = match step.phase() {
+            Some(Phase::Prefill) => ("between decodes", "steps of its own"),
+            _ => ("beside decodes", "their step"),
+        };
         let tokens = tokens.map(|n| format!(" of {}", format::counted(n, "token")));
         let of_times = format::number(*longest_ns as f64 / decode_ns.max(1) as f64);
         let words = vec![
             ("steps", format::counted(long.len() as u64, "step")),
+            ("beside", beside.to_owned()),
+            ("of_prefill", of.to_owned()),
             ("longest", format::time_ns(*longest_ns)),
             ("decode", format::time_ns(decode_ns)),
             ("times", of_times),

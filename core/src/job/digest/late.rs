@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use super::own_time::Gap;
-use crate::base::interval::Interval;
+use crate::base::group::grouped;
+use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::cpu_activity::CpuActivity;
@@ -75,14 +76,21 @@ impl Late {
         if let Some(activity) = self.activities.most_of(*track, late, late.length() / 2) {
             return activity.label().to_owned();
         }
-        let calls = most_of(self.threads.get(track).map_or(&[][..], Vec::as_slice), late);
+        let of_thread = self.threads.get(track).map_or(&[][..], Vec::as_slice);
+        let mut calls = most_of(of_thread, late);
         let name = |call: &Call| profile.trace.name(call.event);
+        let is_frame =
+            |call: &Call| profile.trace.events.category(call.event) == Category::PythonFunction;
+        if calls.first().is_none_or(is_frame) {
+            let repeated = repeated(of_thread, late, |call| name(call));
+            calls.splice(0..0, repeated);
+        }
         // The innermost call is the most specific, unless the purpose of one around it is known that is over before the
         // launch.
         let Some(first) = calls.first() else {
             return String::new();
         };
-        if profile.trace.events.category(first.event) != Category::PythonFunction {
+        if !is_frame(first) {
             return name(first).to_owned();
         }
         let over = calls
@@ -131,6 +139,31 @@ fn most_of(calls: &[Call], time: Interval) -> Vec<Call> {
     found
 }
 
+/// The first of several calls of one name that cover more than half of a time together, each of them a part of it: of the
+/// names with the fewest time, as inner calls are the most specific.
+fn repeated<'a>(calls: &[Call], time: Interval, name: impl Fn(&Call) -> &'a str) -> Option<Call> {
+    let started = calls.partition_point(|call| call.span.start_ns < time.start_ns);
+    let inside = calls.get(started..)?.iter();
+    let inside = inside.take_while(|call| call.span.start_ns < time.end_ns);
+    let inside = inside.filter(|call| call.span.end_ns <= time.end_ns);
+    // Calls of a name inside one another count once.
+    let mut until: Map<&str, i64> = Map::default();
+    let outer = inside.filter(|call| {
+        let end_ns = until.entry(name(call)).or_insert(i64::MIN);
+        let is_outer = call.span.start_ns >= *end_ns;
+        *end_ns = call.span.end_ns.max(*end_ns);
+        is_outer
+    });
+    let named = outer.map(|call| (name(call), *call));
+    let all: Vec<(&str, Vec<Call>)> = grouped(named, Vec::push);
+    let total_ns = |calls: &[Call]| sum(calls.iter().map(|call| call.span.length()));
+    let most = all
+        .iter()
+        .filter(|(_, calls)| calls.len() > 1 && total_ns(calls) > time.length() / 2);
+    let (_, calls) = most.min_by_key(|(name, calls)| (total_ns(calls), *name))?;
+    calls.first().copied()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::import::import;
@@ -168,6 +201,12 @@ mod tests {
         let save = ("torch/serialization.py(943): save", 30, 550);
         let write = ("torch/storage.py(12): _write_file", 40, 530);
         assert_eq!(late_by(&[train, save, write]), "Checkpointing");
+        // One that is called again and again takes most of it, inside one that is over only after the launch.
+        let log = |at| ("log.py(5): write", at, 100);
+        assert_eq!(
+            late_by(&[train, log(20), log(150), log(280), log(410)]),
+            "write (log.py:5)"
+        );
         // No function takes half of the time.
         assert_eq!(
             late_by(&[("a.py(1): a", 10, 250), ("b.py(1): b", 270, 250)]),

@@ -5,9 +5,10 @@ use crate::base::interval::{Coverage, Interval, sum, union};
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
+use crate::profile::lanes::Step as MarkedStep;
 use crate::profile::launch::GpuId;
 use crate::profile::timeline::Split;
-use crate::profile::window::{StepWindow, WorkSteps, step_windows};
+use crate::profile::window::{StepWindow, Window, WorkSteps, step_windows};
 use crate::trace::annotations::step_number;
 use crate::trace::{EventId, TrackId};
 
@@ -15,25 +16,34 @@ use crate::trace::{EventId, TrackId};
 pub(super) struct Steps {
     windows: Vec<StepWindow>,
     of_work: WorkSteps,
+    /// The trace marks no steps, so that all of it is one, without a name.
+    is_whole: bool,
 }
 
 impl Steps {
-    /// The profiler's steps if there are any, else those marked by the program or a serving engine.
+    /// The profiler's steps if there are any, else those marked by the program or a serving engine, else all of the GPU
+    /// activity as one.
     pub(super) fn new(profile: &Profile) -> Steps {
         let mut windows = step_windows(profile);
         let is_numbered = |window: &StepWindow| step_number(&window.step.name).is_some();
         if windows.iter().any(is_numbered) {
             windows.retain(is_numbered);
         }
+        let is_whole = windows.is_empty();
+        windows.extend(is_whole.then(|| whole(profile)).flatten());
         Steps {
             of_work: WorkSteps::new(profile, &windows),
             windows,
+            is_whole,
         }
     }
 
     /// The step that a piece of GPU activity belongs to.
     pub(super) fn of(&self, work: GpuId) -> Option<u32> {
-        self.of_work.of(work).map(|at| at as u32)
+        match self.is_whole {
+            true => Some(0),
+            false => self.of_work.of(work).map(|at| at as u32),
+        }
     }
 
     /// The step that is running on the CPU at a given time.
@@ -97,6 +107,30 @@ impl Steps {
     }
 }
 
+/// All of the GPU activity, and what launched it; `None` without any.
+fn whole(profile: &Profile) -> Option<StepWindow> {
+    let events = &profile.trace.events;
+    let all = || profile.gpu.all();
+    let event = all().min_by_key(|work| work.span.start_ns)?.event;
+    let launches = all().filter_map(|work| Some(events.span(work.launched_by?)));
+    let span = all().map(|work| work.span).reduce(Interval::hull)?;
+    let host = launches.fold(span, Interval::hull);
+    Some(StepWindow {
+        step: MarkedStep {
+            name: String::new(),
+            event,
+            span: host,
+        },
+        window: Window {
+            step: None,
+            device: None,
+            span,
+            on_host: None,
+            run: None,
+        },
+    })
+}
+
 /// How GPU time splits, for any interval of the trace.
 struct Time {
     computation: Coverage,
@@ -158,5 +192,33 @@ impl Loading {
             0 => sum(self.tracks.iter().map(|track| of(*track))).min(span.length()),
             ns => ns,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::base::interval::Interval;
+    use crate::job::digest::{Digest, SourceFile};
+    use crate::testing::Timetable;
+
+    #[test]
+    fn a_trace_that_marks_no_steps_is_one() {
+        let table = Timetable::new().without_flows();
+        let table = table.kernel(1, "gemm", 100..150).kernel(
+            2,
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+            160..200,
+        );
+        let digest = Digest::new(&table.profile(), SourceFile::default());
+        let [step] = &digest.steps[..] else {
+            panic!("{:?}", digest.steps);
+        };
+        assert_eq!((digest.text(step.name), step.number), ("", None));
+        assert_eq!(step.host, Interval::new(100_000, 200_000));
+        assert_eq!(step.gpu.computation_ns, 50_000);
+        assert_eq!(digest.collectives[0].step, Some(0));
+        let marked = table.annotation("ProfilerStep#3", 0..300);
+        let digest = Digest::new(&marked.profile(), SourceFile::default());
+        assert_eq!(digest.steps[0].number, Some(3));
     }
 }

@@ -165,3 +165,27 @@ fn collectives_give_the_rank_where_metadata_do_not() {
     assert!(job_files.windows[0].ranks.iter().all(from));
     assert_eq!(excluded_and_windows(digests), (vec![], vec![vec![0, 1, 2]]));
 }
+
+#[test]
+fn groups_of_one_name_for_other_purposes_are_those_of_another_job() {
+    let with = |description: &str, name: &str| {
+        let group = format!("1 {description}");
+        let mut job = TestJob::new(2);
+        job.step(1, 0, 100);
+        job.run(&group, "allreduce", &[0, 1], &[(10, 20); 2]);
+        let digests = job.digests().into_iter();
+        digests
+            .map(|one| {
+                let file = format!("{name}{}", one.file.name);
+                called(one, &file)
+            })
+            .collect::<Vec<Digest>>()
+    };
+    let both = [with("mesh_dp", "a"), with("mesh_tp", "b")].concat();
+    let (excluded, windows) = excluded_and_windows(both);
+    assert_eq!(windows, [[0, 1]]);
+    assert_eq!(excluded.len(), 2);
+    let is_other =
+        |(_, why): &(String, ExclusionReason)| matches!(why, ExclusionReason::OtherGroups(_));
+    assert!(excluded.iter().all(is_other), "{excluded:?}");
+}

@@ -42,7 +42,12 @@ pub(super) fn communication(context: &Context) -> Option<JobCard> {
     let percent = times.iter().map(|(_, percent)| percent).sum::<f64>() / n as f64;
     // In a job that hangs, it is the time until that is noticed.
     let is_stuck = !context.unfinished.is_empty();
-    if percent < LEAST_PERCENT || !context.job.clocks.are_comparable || is_stuck {
+    // Where only communication was recorded, all of it is exposed.
+    if !context.has_computation()
+        || percent < LEAST_PERCENT
+        || !context.job.clocks.are_comparable
+        || is_stuck
+    {
         return None;
     }
     let mean_ns = sum(times.iter().map(|(ns, _)| *ns)) / (n as i64);

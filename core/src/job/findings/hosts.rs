@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::ranks::{late_by, most_times, times};
+use crate::base::format;
 use crate::job::cards::JobCard;
 use crate::job::cause::{self, Cause, Why};
 use crate::job::what_if::WhatIf;
@@ -102,6 +103,20 @@ fn of_host(context: &Context, host: &SlowHost) -> Causes {
     }
     if are_late {
         what = " launch kernels late".to_owned();
+    }
+    let (copying, n) = of(|why| matches!(why, Why::Copies { .. }));
+    if !copying.is_empty() {
+        if slow.is_empty() && late.is_empty() && n == "all of them" {
+            what = " wait for copies".to_owned();
+        }
+        let times = copying.iter().filter_map(|cause| match cause.why {
+            Why::Copies { copies_ns } => Some(copies_ns / cause.steps.len().max(1) as i64),
+            _ => None,
+        });
+        let most = times.max().map(format::time_ns).unwrap_or_default();
+        sentences.push(format!(
+            "On {n} memory copies are exposed for longer than elsewhere, by up to {most} a step: check pinned memory, PCIe links and NUMA placement."
+        ));
     }
     Causes {
         reasoning: sentences,

@@ -208,6 +208,9 @@ impl Context<'_> {
         if of.len() == self.job.steps.len() && of.len() > 1 {
             return "all steps".to_owned();
         }
+        if self.job.has_no_marked_steps() {
+            return "the recording".to_owned();
+        }
         let numbers = of.iter().filter_map(|at| self.job.steps.get(*at));
         let numbers: Vec<String> = numbers.map(|step| step.number.to_string()).collect();
         let noun = if numbers.len() == 1 { "step" } else { "steps" };
@@ -254,6 +257,12 @@ impl Context<'_> {
             step: card.step.or(steps.first().copied()),
             ..card
         })
+    }
+
+    /// Whether any rank recorded more than communication.
+    fn has_computation(&self) -> bool {
+        let mut gpus = self.job.ranks.iter().filter_map(|rank| rank.digest.gpu);
+        gpus.any(|gpu| gpu.computation_ns > 0)
     }
 
     /// The steps in which a change saves a relevant amount, and the total saving there.

@@ -100,9 +100,24 @@ pub(super) fn slow(context: &Context) -> Vec<JobCard> {
                 "Categories of kernels are slower by different factors, so the clock of the GPU is not the only cause.",
             ),
         };
+        let other = other_gpu(context, cause.rank);
+        let (action, reasoning) = match &other {
+            Some((_, others)) => (
+                format!(
+                    "Replace the GPU, give this rank as much less work as it is slower, or leave it out: the others have {others}."
+                ),
+                "A rank with another GPU sets the pace of all ranks, as each collective waits for it.",
+            ),
+            None if !has_shapes(context, cause.rank) => (
+                "Record shapes (`record_shapes=True`) to tell a slow GPU from a larger batch or longer sequences on this rank; then check clock rate, temperature and power limit.".to_owned(),
+                "No shapes were recorded, so kernels of one name and operator count as the same work.",
+            ),
+            None => (action, reasoning),
+        };
+        let on = other.map_or_else(String::new, |(own, _)| format!(" on another GPU, {own}"));
         Some(JobCard {
             title: format!(
-                "Rank {}: the same kernels take {}",
+                "Rank {}: the same kernels take {}{on}",
                 context.number(cause.rank),
                 times(*ratio)
             ),
@@ -117,6 +132,29 @@ pub(super) fn slow(context: &Context) -> Vec<JobCard> {
             ..JobCard::default()
         })
     })
+}
+
+/// Whether shapes are known of any of the kernels that are slower on a rank.
+fn has_shapes(context: &Context, rank: usize) -> bool {
+    let slow = context.analysis.same_work.slow.iter();
+    let mut own = slow.filter(|of| of.rank == rank).peekable();
+    own.peek().is_none() || own.any(|of| !of.shapes.is_empty())
+}
+
+/// The GPU of a rank and that of all others, if these have one that differs from its own.
+fn other_gpu(context: &Context, rank: usize) -> Option<(String, String)> {
+    let gpu = |at: usize| {
+        let rank = context.job.ranks.get(at)?;
+        let device = &rank.digest.identity.device;
+        (!device.is_empty()).then(|| device.clone())
+    };
+    let own = gpu(rank)?;
+    let mut others = (0..context.job.ranks.len())
+        .filter(|at| *at != rank)
+        .map(gpu);
+    let first = others.next()??;
+    let is_one = others.all(|other| other.as_ref() == Some(&first));
+    (is_one && first != own).then_some((own, first))
 }
 
 /// The largest ratio of some ranks: how many times as long as others the slowest takes for the same kernels.
@@ -318,12 +356,36 @@ pub(super) fn copies(context: &Context) -> Vec<JobCard> {
 }
 
 pub(super) fn idle(context: &Context) -> Vec<JobCard> {
+    let mut cards = idle_cards(context);
+    if !context.has_computation() {
+        for card in &mut cards {
+            card.savings = format!("up to {}", card.savings);
+        }
+    }
+    cards
+}
+
+fn idle_cards(context: &Context) -> Vec<JobCard> {
     of_causes(context, |context, cause| {
         let Why::Idle { idle_ns } = &cause.why else {
             return None;
         };
         // Without a GPU it is unknown whether anything was launched.
         context.job.ranks.get(cause.rank)?.digest.gpu?;
+        if !context.has_computation() {
+            return Some(JobCard {
+                title: format!("Rank {} starts collectives late", context.number(cause.rank)),
+                issue: format!(
+                    "Between collectives {} takes {} more than other ranks in {}; what runs there was not recorded.",
+                    context.rank(cause.rank),
+                    format::time_ns(*idle_ns),
+                    context.steps(&cause.steps)
+                ),
+                action: "Record the CPU and all GPU activity of this rank to see whether its kernels, its CPU or its data are late.".to_owned(),
+                reasoning: vec!["The saving is an upper bound: what other ranks compute while they wait is not recorded either.".to_owned()],
+                ..JobCard::default()
+            });
+        }
         Some(JobCard {
             title: format!("Rank {} is idle before collectives", context.number(cause.rank)),
             issue: format!(

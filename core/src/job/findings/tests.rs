@@ -240,7 +240,8 @@ fn hidden_waiting_is_no_part_of_exposed_communication() {
         let digest = &mut rank.digest;
         digest.collectives[0].exposed_ns = 0;
         digest.collectives[1].exposed_ns = exposed_ns;
-        digest.gpu.as_mut().unwrap().exposed_comm_ns = exposed_ns;
+        let gpu = digest.gpu.as_mut().unwrap();
+        (gpu.exposed_comm_ns, gpu.computation_ns) = (exposed_ns, MS);
     }
     let find = |job: &Job| {
         let mut cards = cards(job).into_iter();
@@ -373,4 +374,39 @@ fn what_is_changed_in_nothing_gains_nothing() {
     let replay = analysis.replay.as_ref().unwrap();
     let gain = replay.gain(&analysis.flow, &replay.plan());
     assert_eq!((gain.of_steps, gain.total_ns), (vec![0; 4], 0));
+}
+
+#[test]
+fn a_slow_rank_on_another_gpu_is_named_with_it() {
+    let mut job = job(1, 10 * MS);
+    for step in 0..4 {
+        job.same_calls(step, &GEMM, &[20, 30, 20, 20]);
+    }
+    let mut job = job.job();
+    for (at, rank) in job.ranks.iter_mut().enumerate() {
+        let device = if at == 1 {
+            "NVIDIA A100"
+        } else {
+            "NVIDIA H100"
+        };
+        rank.digest.identity.device = device.to_owned();
+    }
+    let card = &cards(&job)[0];
+    let title = "Rank 1: the same kernels take 1.50× on another GPU, NVIDIA A100";
+    assert_eq!(card.title, title);
+    assert!(card.action.contains("the others have NVIDIA H100"));
+}
+
+#[test]
+fn without_shapes_slow_kernels_may_be_larger_ones() {
+    const BARE: TestWork = TestWork("gemm_kernel", "aten::mm", "", "GEMM");
+    let with = |work: &TestWork| {
+        let mut job = job(1, 10 * MS);
+        for step in 0..4 {
+            job.same_calls(step, work, &[20, 30, 20, 20]);
+        }
+        cards(&job.job())[0].action.clone()
+    };
+    assert!(with(&BARE).starts_with("Record shapes"));
+    assert!(with(&GEMM).starts_with("Check clock rate"));
 }

@@ -71,4 +71,47 @@ mod tests {
         assert_eq!(shares("H100", Some(50.0)), [Some(1.0), Some(8.0)]);
         assert_eq!(shares("", Some(50.0)), [None, Some(8.0)]);
     }
+
+    #[test]
+    fn more_than_the_link_carries_is_no_share_of_it() {
+        let exceeds = |transfer_ns: i64| {
+            let mut job = TestJob::new(2).gpu("MI300X");
+            job.step(1, 0, 100_000_000);
+            for at in 0..3 {
+                let span = (10_000_000 * at, 10_000_000 * at + transfer_ns);
+                job.run("1 mesh_tp", "allreduce", &[0, 1], &[span; 2]);
+            }
+            let job = job.job();
+            let timings: Vec<_> = job.collectives.iter().map(|of| job.timing(of)).collect();
+            let links = Network::new(&job, &timings, NetworkFigures::default()).links;
+            (
+                links[0].exceeds_figure(),
+                links[0].share_percent().map(f64::round),
+            )
+        };
+        // 4 MiB over a link of 64 GB/s.
+        assert_eq!(exceeds(100_000), (false, Some(66.0)));
+        assert_eq!(exceeds(20_000), (true, None));
+    }
+
+    #[test]
+    fn large_messages_that_are_slow_in_some_steps_do_not_use_little_of_the_link() {
+        let found = |usual_ns: i64| {
+            let mut job = TestJob::new(2).gpu("H100");
+            for step in 0..6 {
+                let start_ns = 100_000_000 * step;
+                job.step(step as u64, start_ns, start_ns + 100_000_000);
+                let ns = if step < 3 { usual_ns } else { 5 * usual_ns };
+                let span = (start_ns + 1_000, start_ns + 1_000 + ns);
+                job.run_sized("1 mesh_tp", "allreduce", &[0, 1], &[span; 2], 1 << 24);
+            }
+            let job = job.job();
+            let timings: Vec<_> = job.collectives.iter().map(|of| job.timing(of)).collect();
+            let network = Network::new(&job, &timings, NetworkFigures::default());
+            (network.slow_steps.len(), network.below_figure.len())
+        };
+        // 67 MB at 336 and 67 GB/s of 450, then a third of that.
+        assert_eq!(found(200_000), (3, 0));
+        assert_eq!(found(600_000), (3, 1));
+    }
 }

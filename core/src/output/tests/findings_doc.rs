@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::assert_page;
+use crate::base::format;
 use crate::compare::findings as gaps;
 use crate::findings::{ANALYSES, RuleDoc, SHARED_RULES};
 
@@ -83,15 +84,18 @@ fn add(page: &mut String, rule: &RuleDoc) {
         kernel,
         saves,
     } = rule;
-    // A title with computed words cannot be a heading.
-    let (heading, title) = match title.contains('{') {
-        true => (key.replace('_', " "), format!("- **Title** {title}\n")),
-        false => ((*title).to_owned(), String::new()),
+    // A title that consists of words from the trace alone says nothing as a heading.
+    let parts = title.split('{');
+    let mut fixed = parts.map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+    let is_told = title.contains('?') || fixed.any(|part| part.contains(char::is_alphabetic));
+    let title = match is_told {
+        true => (*title).to_owned(),
+        false => format::capitalized(&key.replace('_', " ")).replace("gpu", "GPU"),
     };
     let _ = write!(
         page,
-        "\n### {heading}\n\n`{key}`. Applies when {when}. Estimated saving: {saves}.\n\n\
-         {title}- **Issue** {issue}\n- **Model** {model}\n- **Kernel** {kernel}\n"
+        "\n### {title}\n\n`{key}`. Applies when {when}. Estimated saving: {saves}.\n\n\
+         - **Issue** {issue}\n- **Model** {model}\n- **Kernel** {kernel}\n"
     );
 }
 

@@ -5,8 +5,9 @@ mod tests;
 
 use super::GapSubject;
 use super::advice::{
-    advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides, has_separate_gemms,
-    is_other_attention, lacks_tf32, loses_by_separate_gemms, stride_words,
+    AS_FAST, advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides,
+    has_separate_gemms, is_other_attention, is_unfused_optimizer, lacks_tf32,
+    loses_by_separate_gemms, stride_words,
 };
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{all_as_predicted, goal_ns};
@@ -83,6 +84,13 @@ const RULES: &[GapRule] = &[
         ..SLOWER
     },
     GapRule {
+        key: "unfused_optimizer",
+        when: "the target updates parameters in several operators, the reference in a fused one",
+        applies: |comparison, candidate| candidate.is(comparison, is_unfused_optimizer),
+        title: "Optimizer in several kernels, where the reference has a fused one",
+        ..SLOWER
+    },
+    GapRule {
         key: "several_operators",
         when: "the target does in several operators what the reference does in fewer",
         applies: |comparison, candidate| {
@@ -101,6 +109,15 @@ const RULES: &[GapRule] = &[
             candidate.is(comparison, |op| chooses_slower_kernels(comparison, op))
         },
         title: "{subject}: slower with other kernels",
+        ..SLOWER
+    },
+    GapRule {
+        key: "same_kernels",
+        when: "an operation takes 1.1 to 1.25 times as long with the same kernels on the same GPU, and saves at least 1 % of the run",
+        applies: |comparison, candidate| {
+            candidate.is(comparison, |op| is_somewhat_slower(comparison, op))
+        },
+        title: "{subject}: slower with the same kernels",
         ..SLOWER
     },
     GapRule {
@@ -176,11 +193,30 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
             Some("separate_gemms")
         } else if chooses_slower_kernels(comparison, op) {
             Some("other_kernels")
+        } else if is_somewhat_slower(comparison, op) {
+            Some("same_kernels")
         } else {
             is_slower(op).then(|| op.judgement.verdict.key())
         }
     };
     by_operator(comparison, kind, candidate)
+}
+
+/// The share of the run, in percent, that the same kernels on the same GPU have to take longer by.
+const LEAST_PERCENT_OF_SAME: f64 = 1.0;
+
+/// Whether an operation takes somewhat longer on the same GPU with the same kernels, by more than they vary, in its
+/// typical call too.
+fn is_somewhat_slower(comparison: &Comparison, op: &MatchedOp) -> bool {
+    let medians = op.sides.as_ref().map(|side| side.call_ns);
+    let is_typical = medians
+        .both()
+        .is_none_or(|medians| medians.target.0 as f64 >= AS_FAST * medians.reference.0 as f64);
+    is_typical
+        && comparison.is_same_gpu
+        && op.judgement.verdict == Verdict::ExplainedByHardware
+        && op.judgement.excess.is_some_and(|excess| excess >= AS_FAST)
+        && slower_machine::is_same_work(op)
 }
 
 /// Whether it is slower than predicted, or much slower if there is no prediction.
@@ -199,12 +235,19 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     let first = *ops.first()?;
     let times = times_of(&ops);
     let percent = percent_or_zero(times.target, comparison.compute_ns.target);
+    let saving = all_as_predicted(&ops);
+    if is_somewhat_slower(comparison, first) {
+        let saved_ns = saving.map_or(0, |saving| saving.matching_ns);
+        if percent_or_zero(saved_ns, comparison.parts.total.target) < LEAST_PERCENT_OF_SAME {
+            return None;
+        }
+    }
     let mut words = sentence_words(comparison, first, &ops);
     words.push(("share", format::percent(percent)));
     words.extend(note_words(first, &ops));
     Some(Candidate {
         times,
-        saving: all_as_predicted(&ops),
+        saving,
         floor_ns: floor_ns(&ops),
         priority: priority(&comparison.thresholds, first, percent),
         replay: replay(comparison, first),

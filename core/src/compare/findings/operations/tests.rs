@@ -133,7 +133,8 @@ fn other_kernels_on_the_same_gpu_are_compared_more_closely() {
     assert_eq!(patterns("b", 240), [("other_kernels", Some(40_000))]);
     assert_eq!(patterns("b", 300), [("other_kernels", Some(100_000))]);
     assert_eq!(patterns("b", 215), []);
-    assert_eq!(patterns("a", 240), []);
+    assert_eq!(patterns("a", 240), [("same_kernels", Some(40_000))]);
+    assert_eq!(patterns("a", 215), []);
 }
 
 /// Copies of one trace; in each copy, the kernels of one operation take twice as long.

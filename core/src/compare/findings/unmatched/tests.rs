@@ -143,3 +143,35 @@ fn an_optimizer_that_only_the_reference_fuses_is_named() {
     assert_contains(&gap.model, "`fused=True`");
     assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(70_000));
 }
+
+#[test]
+fn a_fused_kernel_in_place_of_some_calls_is_no_further_work() {
+    let both = ("aten::mm", ONE, "gemm", 100);
+    let add = ("aten::add", ONE, "add", 50);
+    let step = |calls: &[(&str, &str, &str, u32)]| {
+        run(calls.iter().copied()).annotation("ProfilerStep#7", 0..500)
+    };
+    let reference = step(&[both, add, both, add]);
+    let with = |us: u32| {
+        step(&[
+            both,
+            add,
+            both,
+            ("triton_red_fused_add_0", ONE, "triton", us),
+        ])
+    };
+    let saved = |us: u32| {
+        let ranked = compared(&reference, &with(us), H100).gaps.ranked;
+        ranked.first().map(|gap| gap.saving.unwrap().matching_ns)
+    };
+    assert_eq!(saved(40), None);
+    assert_eq!(saved(70), Some(20_000));
+    // Nor are calls in place of the fused kernel.
+    let ranked = compared(&with(40), &reference, H100).gaps.ranked;
+    assert_eq!(
+        ranked[0].saving.map(|saving| saving.matching_ns),
+        Some(10_000)
+    );
+    let ranked = compared(&with(70), &reference, H100).gaps.ranked;
+    assert!(ranked.is_empty(), "{ranked:#?}");
+}

@@ -100,3 +100,24 @@ fn short_chunks_of_a_prompt_read_the_weights_each_time() {
         assert_eq!(figures(&prefills(steps), key), None);
     }
 }
+
+#[test]
+fn decodes_that_wait_for_a_step_of_prefill() {
+    const PREFILL: &str =
+        "execute_96_context_1(sq96sk96sqsq9216sqsk9216)_generation_0(sq0sk0sqsq0sqsk0)";
+    let with = |us: f64| {
+        let table = three_replays().annotation(PREFILL, 3_000..3_900);
+        table.launched("gemm", 3_001..3_005, 3_020.0..3_020.0 + us)
+    };
+    let key = "prefill_holds_decodes";
+    let long = with(20_000.0);
+    assert_eq!(figures(&long, key), Some((20_000, None)));
+    assert_contains(
+        &issue(&long, key),
+        &[
+            "1 step with prefill between decodes",
+            "wait for a prefill of 96 tokens",
+        ],
+    );
+    assert_eq!(figures(&with(5_000.0), key), None);
+}

@@ -1,12 +1,14 @@
 //! The executive summary: one paragraph, the figures of both traces, and the main findings.
 
 use crate::base::format;
+use crate::base::group::grouped;
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::findings::SLOWER_MACHINE;
 use crate::compare::gap::GapSubject;
-use crate::compare::ops::label;
+use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::steps::StepPair;
 use crate::compare::time_parts::{PartKind, Step};
@@ -71,6 +73,9 @@ fn paragraph(comparison: &Comparison) -> String {
             " Of that, kernel tuning takes {}.",
             said.join(" and ")
         ));
+    }
+    if comparison.is_about_same() {
+        text.push_str(" No notable difference.");
     }
     if let Some(work) = &comparison.work {
         text.push(' ');
@@ -193,6 +198,7 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings.extend(steps(comparison));
     findings.extend(largest(comparison));
     findings.extend(by_category(comparison));
+    findings.extend(faster(comparison));
     let judged = [explained(comparison), verdicts(comparison)];
     let judged: Vec<String> = judged.into_iter().flatten().collect();
     findings.extend((!judged.is_empty()).then(|| judged.join(" ")));
@@ -260,6 +266,12 @@ fn by_category(comparison: &Comparison) -> Option<String> {
     if !comparison.has_gpu_times() || !comparison.amount.is_same() || comparison.work.is_some() {
         return None;
     }
+    // What the other trace computes in operations of another category would count as a difference of both.
+    let is_notable_group =
+        |op: &MatchedOp| op.is_group() && comparison.parts.is_notable(op.times());
+    if comparison.operations.matched.iter().any(is_notable_group) {
+        return None;
+    }
     let rows = comparison.categories.iter();
     let rows = rows.filter(|row| comparison.parts.is_notable(row.times()));
     let mut rows: Vec<_> = rows.collect();
@@ -276,6 +288,34 @@ fn by_category(comparison: &Comparison) -> Option<String> {
     });
     let named: Vec<String> = named.collect();
     (named.len() > 1).then(|| format!("By category: {}.", named.join(", ")))
+}
+
+/// What makes the target faster, by reason.
+fn faster(comparison: &Comparison) -> Option<String> {
+    let matched = comparison.operations.matched.iter();
+    let known = matched.filter_map(|op| Some((op.why_faster()?, op)));
+    let known = known.filter(|(_, op)| comparison.parts.is_notable(op.times()));
+    let mut reasons: Vec<(&str, Vec<&MatchedOp>)> = grouped(known, Vec::push);
+    let saved_ns = |ops: &[&MatchedOp]| {
+        sum(ops.iter().map(|op| {
+            op.times()
+                .target
+                .saturating_sub(op.scaled_ns().round() as i64)
+        }))
+    };
+    reasons.arrange_by_largest(|(_, ops)| saved_ns(ops).unsigned_abs());
+    let said = reasons.iter().take(N_NAMED).map(|(reason, ops)| {
+        let names = words::names(ops.iter().map(|op| op.name.as_str()));
+        let difference = format::signed_time_ns(saved_ns(ops));
+        format!("{reason} ({names}: {difference})")
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "Parts of the target are faster because of {}.",
+            said.join("; ")
+        )
+    })
 }
 
 /// A part with the name of its operation quoted.
