@@ -149,14 +149,14 @@ fn without_a_gpu_the_roofline_says_how_to_choose_one() {
     with_page("roof-missing", async |page| {
         page.open("product.json", &product()).await;
         page.go("#/roofline").await;
-        page.wait_text("[data-testid=no-roofline]", "No GPU chosen")
+        page.wait_text("[data-testid=no-roofline]", "No GPU is chosen")
             .await;
         page.go("#/roofline?gpu=MI300X").await;
         page.find("#roofline-chart .mark").await;
         // Without shapes, FLOPs and bytes are unknown.
         page.open("kernels.json", &kernels(&[30])).await;
         // The GPU of the previous trace is not kept.
-        page.wait_text("[data-testid=no-roofline]", "No GPU chosen")
+        page.wait_text("[data-testid=no-roofline]", "No GPU is chosen")
             .await;
         page.wait_for("!location.hash.includes('gpu=')").await;
         page.go("#/roofline?gpu=MI300X").await;

@@ -145,9 +145,19 @@ impl Group {
             self.runs.push(self.captures.remove(at));
             return Ok(self);
         }
-        Err(match (self.captures.len(), self.rejected.pop()) {
-            (0, Some(rejected)) => rejected.failure,
-            (0, None) => Failure::new("no file was given"),
+        Err(match (self.captures.len(), self.rejected.as_slice()) {
+            (0, []) => Failure::new("no file was given"),
+            (0, [rejected]) => rejected.failure.clone(),
+            (0, rejected) => {
+                let each = rejected.iter().map(|Rejected { name, failure }| {
+                    let name = name.as_ref().map(|name| format!("{name}: "));
+                    format!(" {}{}.", name.unwrap_or_default(), failure.sentence)
+                });
+                Failure::new(format!(
+                    "none of the files is a trace.{}",
+                    each.collect::<String>()
+                ))
+            }
             _ => Failure::new(why),
         })
     }

@@ -43,7 +43,7 @@ pub fn header() -> impl IntoView {
             let seconds = state.opened_in_ms.get() / 1000.0;
             view! {
                 <div class="file">
-                    <b title=file.clone()>{cut_name(file.clone())}</b>
+                    <b title=file.clone()>{file.clone()}</b>
                     <span>{rank}{format!("{} events · read in {seconds:.2} s", opened.events)}</span>
                 </div>
                 <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>

@@ -39,13 +39,14 @@ fn ends(text: &str) -> Option<(&str, &str)> {
 
 /// A trace: its file, or its rank and its file.
 pub fn trace_label(rank: Option<u64>, file: String) -> impl IntoView {
-    let name = cut_name(file.clone());
+    let title = file.clone();
     match rank {
         Some(rank) => {
-            view! { <b>{format!("rank {rank}")}</b> <span class="soft" title=file>{name}</span> }
+            let rank = format!("rank {rank}");
+            view! { <b class="rank">{rank}</b> <span class="soft" title=title>{file}</span> }
                 .into_any()
         }
-        None => view! { <b title=file>{name}</b> }.into_any(),
+        None => view! { <b title=title>{file}</b> }.into_any(),
     }
 }
 
@@ -71,7 +72,7 @@ fn spans(text: &str, plain: fn(String) -> AnyView) -> Vec<AnyView> {
 
 /// A sentence whose numbers keep their units beside them when it wraps.
 pub fn with_units(sentence: &str) -> String {
-    let with_most = ["%", "ms", "µs"]
+    let with_most = ["%", "ms", "µs", "kB", "MB", "GB", "TB"]
         .iter()
         .fold(sentence.to_owned(), |sentence, unit| {
             sentence.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"))

@@ -1,13 +1,13 @@
 //! Idle & communication: idle time, communication, memory copies.
 
+use dormer_core::report::overview::{Limit, SplitPart};
+
 use crate::page::prelude::*;
 use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
 
 /// What keeps the GPU from computing: the conclusion first, then each kind of time.
 pub fn system() -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let facts = engine.follow(|| SystemQuery);
+    let facts = expect_context::<Engine>().follow(|| SystemQuery);
     move || {
         let SystemFacts {
             headline,
@@ -17,25 +17,34 @@ pub fn system() -> impl IntoView {
             split,
             sections,
         } = facts.get()?;
-        if let Some(how) = how {
-            return Some(nothing_shown("missing", &headline, how).into_any());
-        }
-        let lead = each(lead, |sentence| view! { <p>{prose(sentence)}</p> });
-        let families = state.overview.with(|overview| overview.families.clone());
-        let split = (!split.is_empty()).then(|| split_bar(split, families));
-        let sections = sections.into_iter().map(section).collect_view();
-        let view = view! {
-            <article class="overview system" data-testid="system">
-                <section class="lead">
-                    <h1 data-testid="system-headline">{title_line(&headline)}</h1>
-                    {limits(limited_by)}
-                    {split}
-                    <div class="sentences">{lead}</div>
-                </section>
-                {sections}
-            </article>
+        let lead = match how {
+            Some(how) => nothing_shown("missing", &headline, how).into_any(),
+            None => conclusion(&headline, limited_by, lead, split).into_any(),
         };
-        Some(view.into_any())
+        let sections = sections.into_iter().map(section).collect_view();
+        Some(
+            view! { <article class="overview system" data-testid="system">{lead} {sections}</article> },
+        )
+    }
+}
+
+fn conclusion(
+    headline: &str,
+    limited_by: Vec<Limit>,
+    lead: Vec<String>,
+    split: Vec<SplitPart>,
+) -> impl IntoView + use<> {
+    let state = expect_context::<AppState>();
+    let lead = each(lead, |sentence| view! { <p>{prose(sentence)}</p> });
+    let families = state.overview.with(|overview| overview.families.clone());
+    let split = (!split.is_empty()).then(|| split_bar(split, families));
+    view! {
+        <section class="lead">
+            <h1 data-testid="system-headline">{title_line(headline)}</h1>
+            {limits(limited_by)}
+            {split}
+            <div class="sentences">{lead}</div>
+        </section>
     }
 }
 

@@ -126,7 +126,7 @@ fn sentence(profile: &Profile, device: &DeviceMemory) -> String {
         bytes => format!(" of {} reserved", format::bytes(bytes)),
     };
     format!(
-        "Memory in use on {} peaks at {}{reserved}, {} after the trace begins.",
+        "{} memory peaks at {}{reserved}, {} after the trace begins.",
         device.label,
         format::bytes(peak.allocated),
         format::time_ns(peak.ts_ns.saturating_sub(begin_ns(&profile.trace)))
