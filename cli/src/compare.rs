@@ -160,30 +160,8 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let sides = [&input.reference, &input.target];
     let [reference, target] = sides.map(|side| &side.report.overview);
     let names = sides.map(|side| table::printable(side.name));
-    writeln!(out, "{}", headline(&names, [reference, target]))?;
-    if let Some((steps, each)) = input.comparison().per_step() {
-        let [n, n_reference] = [steps.target, steps.reference].map(|n| format::counted(n, "step"));
-        let change = each.change_percent().map(format::signed_percent);
-        writeln!(
-            out,
-            "That is {n} against {n_reference}: {} a step against {} ({}).",
-            format::time_ns(each.target),
-            format::time_ns(each.reference),
-            change.unwrap_or_default(),
-        )?;
-    }
-    if let Some((ratio, times)) = input.comparison().for_as_many_calls() {
-        let change = times.change_percent().map(format::signed_percent);
-        writeln!(
-            out,
-            "By its calls the target does {ratio:.2}× as much, for which the reference would take {} ({}).",
-            format::time_ns(times.reference),
-            change.unwrap_or_default(),
-        )?;
-    }
-    if input.comparison().is_about_same() && !input.comparison().is_same() {
-        writeln!(out, "No notable difference.")?;
-    }
+    let [name, other] = [&names[1], &names[0]];
+    writeln!(out, "{}", input.comparison().headline(name, other))?;
     if let Some(work) = &input.comparison().work {
         writeln!(out, "{}", work.sentence())?;
     }
@@ -233,11 +211,7 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
     let ranked = &comparison.gaps.ranked;
     let rows = ranked.iter().take(TOP_GAPS).map(|gap| {
         let saves = gap.saving.map_or("savings unknown".to_owned(), |saving| {
-            let up_to = if saving.roofline_ns.is_none() {
-                "up to "
-            } else {
-                ""
-            };
+            let up_to = if saving.is_at_most() { "up to " } else { "" };
             format!("saves {up_to}{}", format::time_ns(saving.matching_ns))
         });
         let title = table::printable(&gap.title.replace('`', ""));
@@ -257,32 +231,6 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
         true => Ok(()),
         false => writeln!(out, "\n{}", sentences.join(" ")),
     }
-}
-
-/// The total times of both, in a sentence.
-fn headline([reference, target]: &[String; 2], overviews: [&Overview; 2]) -> String {
-    let totals = overviews.map(|overview| overview.total_ns);
-    let (Some(before_ns), Some(after_ns)) = (totals[0], totals[1]) else {
-        let without = [reference, target].into_iter().zip(totals);
-        let names: Vec<&str> = without
-            .filter(|(_, total)| total.is_none())
-            .map(|(name, _)| name.as_str())
-            .collect();
-        let verb = if names.len() == 1 { "has" } else { "have" };
-        let names = names.join(" and ");
-        return format!("{names} {verb} no GPU activity, so times on the GPU cannot be compared.");
-    };
-    let [before, after] = [before_ns, after_ns].map(format::time_ns);
-    if before_ns == after_ns {
-        return format!("{target} takes {after} on the GPU from end to end, as {reference} does.");
-    }
-    let difference_ns = after_ns.saturating_sub(before_ns);
-    let percent = difference_ns as f64 * 100.0 / before_ns.max(1) as f64;
-    format!(
-        "{target} takes {after} on the GPU from end to end, {reference} {before}: {} ({}).",
-        format::signed_time_ns(difference_ns),
-        format::signed_percent(percent),
-    )
 }
 
 /// The components of GPU time, and the total; nothing if neither trace has any.

@@ -112,10 +112,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
         )?;
     }
     // The job's upper bound always ends the list, even if findings before it are omitted.
-    let bound = overview
-        .cards
-        .last()
-        .filter(|card| card.is_bound());
+    let bound = overview.cards.last().filter(|card| card.is_bound());
     let (cards, n_more) = match overview.cards.len() {
         n if n > TOP => (TOP - usize::from(bound.is_some()), n - TOP),
         n => (n, 0),

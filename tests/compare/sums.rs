@@ -1,9 +1,9 @@
 //! Differences add up; a trace compared with itself, and comparisons in both directions.
 
 use dormer_core::compare::{Comparison, Pair, PartKind};
-use dormer_core::output::markup::markdown;
 use dormer_core::output::documents::Documents;
 use dormer_core::output::json::comparison::comparison_json;
+use dormer_core::output::markup::markdown;
 
 use super::{compared, pair, reversed};
 use crate::support::opened::{Opened, broken_rules};

@@ -1,8 +1,8 @@
 //! Verdicts on the operations of two models.
 
 use dormer_core::compare::{MatchedOp, Pair, Verdict};
-use dormer_core::output::markup::markdown;
 use dormer_core::output::documents::Documents;
+use dormer_core::output::markup::markdown;
 
 use super::{compared, pair};
 use crate::support::opened::broken_rules;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dormer_core::base::value::Value;
-use dormer_core::report::details::{OpDetails, DetailsSubject};
+use dormer_core::report::details::{DetailsSubject, OpDetails};
 use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::sheet::Cell;
 use dormer_core::trace::Dims;

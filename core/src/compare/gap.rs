@@ -33,6 +33,15 @@ pub struct Saving {
     pub is_predicted: bool,
 }
 
+impl Saving {
+    /// Whether matching the reference is the most that can be saved: the target's own roofline is unknown, or allows no
+    /// more.
+    pub fn is_at_most(&self) -> bool {
+        self.roofline_ns
+            .is_none_or(|most_ns| most_ns <= self.matching_ns)
+    }
+}
+
 /// Where the target falls behind, and what to do about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gap {

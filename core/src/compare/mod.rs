@@ -19,6 +19,7 @@ pub(crate) mod explained;
 pub(crate) mod findings;
 pub(crate) mod gap;
 pub(crate) mod hardware;
+pub(crate) mod headline;
 pub(crate) mod losses;
 pub(crate) mod matched_rows;
 pub mod memory;

@@ -2,7 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
-use dormer_core::compare::{Comparison, Pair, PartKind, Step, TraceProperties, Which};
+use dormer_core::compare::{Comparison, PartKind, Step, TraceProperties, Which};
 use dormer_core::names::Family;
 use dormer_core::report::overview::{Limit, SplitKind, split};
 
@@ -17,7 +17,7 @@ pub(super) fn facts(comparison: &Comparison) -> CompareFacts {
     let longest = total.reference.max(total.target);
     let (steps, scale_from) = waterfall(comparison);
     CompareFacts {
-        headline: headline(comparison),
+        headline: comparison.headline("The target", "the reference"),
         sentences: sentences(comparison),
         losses: match comparison.is_same() {
             true => Vec::new(),
@@ -51,45 +51,6 @@ fn limits(comparison: &Comparison) -> Vec<Limit> {
         })
     });
     limits.collect()
-}
-
-fn headline(comparison: &Comparison) -> String {
-    let total = comparison.parts.total;
-    let Pair { reference, target } = comparison
-        .sides
-        .as_ref()
-        .map(|side| side.timeline.is_some());
-    match (reference, target) {
-        (true, true) => {}
-        (false, false) => {
-            return "Neither trace has GPU activity: only CPU time can be compared.".to_owned();
-        }
-        (true, false) => return "The target has no GPU activity; the reference does.".to_owned(),
-        (false, true) => return "The reference has no GPU activity; the target does.".to_owned(),
-    }
-    let times = total.map(format::time_ns);
-    if comparison.is_same() {
-        return format!("No difference: both traces take {}.", times.target);
-    }
-    if total.difference() == 0 {
-        return format!(
-            "Both traces take {}, but spend it differently.",
-            times.target
-        );
-    }
-    /// A smaller change, in percent, is none.
-    const LEAST: f64 = 0.05;
-    let change = total.change_percent();
-    let by = match change.filter(|change| change.abs() >= LEAST) {
-        Some(change) => format!(" ({})", format::signed_percent(change)),
-        None => String::new(),
-    };
-    format!(
-        "The target takes {}, the reference {}: {}{by}.",
-        times.target,
-        times.reference,
-        format::signed_time_ns(total.difference())
-    )
 }
 
 /// How much of the difference the hardware explains, and caveats.

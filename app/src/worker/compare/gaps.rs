@@ -129,7 +129,7 @@ fn savings(comparison: &Comparison, saving: Saving) -> Savings {
             ),
             percent: (percent(low_ns), percent(high_ns)),
         }),
-        is_at_most: saving.roofline_ns.is_none(),
+        is_at_most: saving.is_at_most(),
     }
 }
 

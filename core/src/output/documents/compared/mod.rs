@@ -44,7 +44,7 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
     match saving.roofline_ns.map(format::time_ns) {
         None => format!("Up to {savings}.{floor}"),
         // Less is predicted than its own roofline allows.
-        Some(_) if saving.roofline_ns == Some(saving.matching_ns) => {
+        Some(_) if saving.is_at_most() => {
             format!("Up to {savings}, at the roofline of the target.{floor}")
         }
         Some(roofline) => format!(

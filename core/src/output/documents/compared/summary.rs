@@ -101,8 +101,7 @@ fn takes(comparison: &Comparison, what: &str, times: Pair<i64>) -> String {
             let n = steps.map(|n| format::counted(n, "step"));
             let each = step.map(format::time_ns);
             format!(
-                " From the first GPU activity to the last, the target takes {} for {}, the \
-                 reference {} for {}. That is {} a step on the target, and {} on the reference{}.",
+                " The target takes {} {what} for {}, the reference {} for {}. That is {} a step on the target, and {} on the reference{}.",
                 said.target,
                 n.target,
                 said.reference,
