@@ -220,13 +220,14 @@ mod tests {
 
     #[test]
     fn a_target_that_slows_down_is_said_to_do_so() {
+        const ARGS: &str =
+            r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#;
         let step = |percent: u32| {
             [
-                ("aten::mm", "gemm", 200),
-                ("aten::add", "add", 60),
-                ("aten::_softmax", "softmax", 40),
+                ("aten::mm", ARGS, "gemm", 2 * percent),
+                ("aten::add", ARGS, "add", percent),
+                ("aten::mul", ARGS, "mul", percent),
             ]
-            .map(|(op, kernel, us)| (op, "", kernel, us * percent / 100))
         };
         let steps = |percents: [u32; 8]| run(percents.into_iter().flat_map(step));
         let steady = steps([100; 8]);
