@@ -35,9 +35,10 @@ impl Profile {
                 clocks_ns: repaired.clocks_ns,
                 as_recorded: repaired.as_recorded,
             }),
+            coverage: None,
         };
         let merging = inputs.merging(captures);
-        inputs.profile(captures, merging, None)
+        inputs.profile(captures, merging)
     }
 
     /// What captures explain of the replays that are not merged yet.
@@ -53,23 +54,24 @@ impl Profile {
         captures: &[CaptureFile],
         merging: Merging,
     ) -> Result<Profile, Box<Profile>> {
-        let (inputs, before, sources) = self.inputs()?;
-        let profile = inputs.profile(captures, Some(merging), before);
+        let (inputs, sources) = self.inputs()?;
+        let profile = inputs.profile(captures, Some(merging));
         Ok(profile.with_sources(sources))
     }
 
     /// The same profile without captures from other files. A window, and a profile that shares its trace, are returned
     /// unchanged.
     pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
-        let (mut inputs, _, sources) = self.inputs()?;
+        let (mut inputs, sources) = self.inputs()?;
+        inputs.coverage = None;
         inputs.launches.leave_captures(&inputs.trace);
         inputs.trace.leave_captured();
         let merging = inputs.merging(&[]);
-        Ok(inputs.profile(&[], merging, None).with_sources(sources))
+        Ok(inputs.profile(&[], merging).with_sources(sources))
     }
 
-    /// The inputs that the profile was built from, what captures explain of them, and the additional sources.
-    fn inputs(self) -> Result<(Inputs, Option<Arc<Coverage>>, ShapeSources), Box<Profile>> {
+    /// The inputs that the profile was built from, and the additional sources.
+    fn inputs(self) -> Result<(Inputs, ShapeSources), Box<Profile>> {
         if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
             return Err(Box::new(self));
         }
@@ -81,8 +83,9 @@ impl Profile {
             trace,
             launches: self.launches,
             recording: self.recording,
+            coverage: self.coverage,
         };
-        Ok((inputs, self.coverage, self.sources))
+        Ok((inputs, self.sources))
     }
 }
 
@@ -91,6 +94,8 @@ struct Inputs {
     trace: Trace,
     launches: Launches,
     recording: Arc<Recording>,
+    /// What captures explain that are already merged.
+    coverage: Option<Arc<Coverage>>,
 }
 
 impl Inputs {
@@ -103,26 +108,18 @@ impl Inputs {
         Some(merging).filter(|merging| !captures.is_empty() || !merging.is_empty())
     }
 
-    /// Merges what was found in captures and derives the rest. `before` is what already merged captures explain.
-    fn profile(
-        mut self,
-        captures: &[CaptureFile],
-        merging: Option<Merging>,
-        before: Option<Arc<Coverage>>,
-    ) -> Profile {
-        let coverage = match merging {
-            None => before,
-            Some(merging) => {
-                let (trace, launches) = (&mut self.trace, &mut self.launches);
-                let coverage = capture::merge(trace, launches, captures, merging);
-                Some(Arc::new(coverage.after(before.as_deref())))
-            }
-        };
+    /// Merges what was found in captures and derives the rest.
+    fn profile(self, captures: &[CaptureFile], merging: Option<Merging>) -> Profile {
         let Inputs {
-            trace,
-            launches,
+            mut trace,
+            mut launches,
             recording,
+            mut coverage,
         } = self;
+        if let Some(merging) = merging {
+            let merged = capture::merge(&mut trace, &mut launches, captures, merging);
+            coverage = Some(Arc::new(merged.after(coverage.as_deref())));
+        }
         let frames = match recompute::is_recorded(&trace) {
             true => Frames::With,
             false => Frames::Without,
