@@ -21,7 +21,8 @@ fn trace() -> Timetable {
 #[test]
 fn the_headline_is_the_peak() {
     let view = memory_view(&trace().profile());
-    let expected = "GPU 0 memory peaks at 150 MB of 160 MB reserved, 30.0 µs after the trace begins.";
+    let expected =
+        "GPU 0 memory peaks at 150 MB of 160 MB reserved, 30.0 µs after the trace begins.";
     assert_eq!(view.headline.replace('\u{202F}', " "), expected);
     assert_eq!(view.how, None);
 }
