@@ -78,6 +78,16 @@ pub(crate) fn is_adapter(kernel: &str) -> bool {
     holds(kernel, ADAPTERS)
 }
 
+/// Whether a kernel works on a sparse tensor: its shape does not tell how many elements it has.
+pub(crate) fn takes_sparse_tensor(kernel: &str) -> bool {
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "cusparse::", "rocsparse", "csrmm", "csrmv", "coomm", "coomv", "csr_spmm", "sparseelementwise", "indexsparse",
+        "coalescevaluekernel",
+    ];
+    holds(kernel, WORDS)
+}
+
 /// Whether a kernel sorts the indices of a lookup.
 pub(crate) fn is_sort(kernel: &str) -> bool {
     holds(kernel, &["sort", "krn_partial", "radix"])

@@ -4,7 +4,7 @@
 use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::mask::Mask;
 use super::packed_attention::Lengths;
-use super::{Modelled, OpInput, bare, matrices, unlisted};
+use super::{Modelled, OpInput, Param, bare, matrices, unlisted};
 
 /// Attention with a bias, [`ATEN_OTHER`]. TraceLens reads older calls the same way.
 pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
@@ -57,8 +57,11 @@ pub(super) const SCALED_CUDNN_BACKWARD: Layout = Layout {
     ..ATEN_OTHER.at(1, Some(13), 14)
 };
 
-/// The dropout of PyTorch's backward passes, which are modelled without parameters.
-pub(crate) fn backward_dropout(input: &OpInput) -> Option<f64> {
+/// The dropout of an attention: a parameter of its model, except for PyTorch's backward passes, which have none.
+pub(crate) fn dropout_of(known: Option<&Param>, input: &OpInput) -> Option<f64> {
+    if let Some(Param::Float(share)) = known {
+        return Some(*share);
+    }
     let at = match input.name {
         "aten::_scaled_dot_product_flash_attention_backward" => SCALED_FLASH_BACKWARD.dropout?,
         "aten::_scaled_dot_product_efficient_attention_backward" => 9,

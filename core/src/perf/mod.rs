@@ -69,7 +69,7 @@ pub use crate::hardware::{ComputeSpec, Unit, Work};
 
 use crate::names::moe::is_layer;
 
-pub(crate) use aten_attention::backward_dropout;
+pub(crate) use aten_attention::dropout_of;
 pub use attention::FusedAttention;
 pub(crate) use collective::collective_element_bytes;
 pub(crate) use conv::of_call as convolution_of;

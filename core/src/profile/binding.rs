@@ -2,6 +2,7 @@
 
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
+use crate::names::takes_sparse_tensor;
 use crate::perf::{GemmSizes, Modelled, OpInput, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
 use crate::profile::kv_cache::KvCache;
@@ -65,6 +66,9 @@ impl Binding {
             .collect();
         in_time.arrange_by_key(|work| (work.span.start_ns, work.event));
         let names: Vec<&str> = in_time.iter().map(|work| text(work.name)).collect();
+        if names.iter().any(|kernel| takes_sparse_tensor(kernel)) {
+            return None;
+        }
         let launched: Option<Interval> = in_time.first().map(|work| work.span);
         let annotation = || profile.batches().around(trace, self.call, launched);
         let annotation = self.reads_annotation().then(annotation).flatten();

@@ -8,7 +8,7 @@ use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
 use crate::names::words::{contains_any, holds};
 use crate::names::{Family, LoopKind, OtherKind};
-use crate::perf::{Param, Tensor, backward_dropout, element_bytes, is_tf32_kernel};
+use crate::perf::{Tensor, dropout_of, element_bytes, is_tf32_kernel};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
@@ -256,12 +256,9 @@ fn is_by_rows(input: &Input, operation: &Operation) -> bool {
 
 /// Dropout inside of attention.
 fn dropout(input: &Input, operation: &Operation) -> Option<Fact> {
-    let share = match operation.known()?.param("dropout") {
-        Some(Param::Float(share)) => Some(*share),
-        _ => backward_dropout(&operation.arguments(input.profile)?),
-    };
-    let share = share.filter(|share| *share > 0.0)?;
-    Some(Fact::Dropout((share * 100.0).round() as u64))
+    let known = operation.known()?.param("dropout");
+    let share = dropout_of(known, &operation.arguments(input.profile)?)?;
+    (share > 0.0).then(|| Fact::Dropout((share * 100.0).round() as u64))
 }
 
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.

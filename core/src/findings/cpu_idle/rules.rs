@@ -28,7 +28,13 @@ impl Subject for Observed<'static> {
                 .iter()
                 .map(|(_, event)| *event)
                 .collect(),
-            impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
+            impact: matches!(rule.saves, Saves::Evidence).then(|| {
+                match observed.is_least_distance() {
+                    // Each kernel that is left keeps its gap.
+                    true => Impact::possible(ns),
+                    false => Impact::at_most(ns),
+                }
+            }),
             reasoning: reasoning(group.input, observed),
             tables: code_of_cause(group.input, observed.idle, observed.cause)
                 .into_iter()
@@ -55,6 +61,7 @@ impl Subject for Observed<'static> {
             ("time", observed.time()),
             ("first", format!("{}{first}", autograd::advice(group.input))),
             ("experts", experts.to_owned()),
+            holds("compiled", observed.is_compiled),
             holds("streams", has_streams(group.input.profile)),
             holds("pageable", observed.idle.has_pageable),
             holds("cuda", vendor.is_none_or(|vendor| vendor == Vendor::Nvidia)),
@@ -96,7 +103,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         applies: |_, observed| observed.is_least_distance(),
         title: "Short kernels leave short gaps",
         issue: "There is a short gap before each kernel: the GPU is idle for {time}.",
-        model: "{first}compile or fuse the operations of these kernels, so that fewer and longer kernels remain; a GPU graph shortens the gaps.",
+        model: "{first}{compiled?replay the compiled code as GPU graphs (`mode=\"reduce-overhead\"`), which shortens the gaps, and look for graph breaks, at which kernels stay apart|compile or fuse the operations of these kernels, so that fewer and longer kernels remain; a GPU graph shortens the gaps}.",
         kernel: OVERLAP,
         ..CAUSE
     },

@@ -1,8 +1,9 @@
 //! Chains: steps that each consume the output of an earlier one.
 //!
 //! Three kinds of evidence are required: the steps follow one another on a stream with nothing in between; the output
-//! shape of a step is an input shape of a later one; and they belong to one instance of a module, to one step of
-//! automatic differentiation or, if no Python frames were recorded, to one call around them.
+//! shape of a step is an input shape of a later one; and they belong to one instance of a module, to one call of a
+//! function outside of modules, to one step of automatic differentiation or, if no Python frames were recorded, to one
+//! call around them.
 
 use std::ops::Range;
 
@@ -261,7 +262,9 @@ impl<'a> Builder<'a> {
         let mut anchored = anchor.iter().filter_map(|at| self.operator(*at));
         let is_promoted = steps.clone().any(|one| one.operator.is_double)
             && !anchored.any(|anchor| anchor.is_double);
-        let anchor = anchor.filter(|_| !is_known && !is_promoted);
+        // A function outside of modules is no layer: it may be a loop, whose steps follow GEMMs without being theirs.
+        let is_layer = !matches!(scope, Scope::Function(_));
+        let anchor = anchor.filter(|_| is_layer && !is_known && !is_promoted);
         let is_chain = members.len() + usize::from(anchor.is_some()) >= 2;
         let kind = match anchor.and_then(|at| self.operator(at)) {
             Some(anchor) if anchor.role.is_norm() => ChainKind::NormEpilogue,

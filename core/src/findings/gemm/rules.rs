@@ -209,12 +209,15 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "few_output_tiles",
         class: "partly filled GPU",
         when: "most of its gap is that its workgroups do not fill the compute units, or they are few and nothing else explains it",
-        applies: |_, observed| match observed.cause {
-            None => {
-                observed.is_short_of_workgroups()
-                    && (observed.odd.is_empty() || observed.is_nearly_idle())
-            }
-            Some(cause) => cause == Cause::WaveQuantization,
+        applies: |input, observed| {
+            let is_cause = match observed.cause {
+                None => {
+                    observed.is_short_of_workgroups()
+                        && (observed.odd.is_empty() || observed.is_nearly_idle())
+                }
+                Some(cause) => cause == Cause::WaveQuantization,
+            };
+            is_cause && !saves_more_in_16_bits(input, observed)
         },
         title: "{tiles}",
         model: "{more}.",
@@ -265,10 +268,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         class: "FP32",
         when: "it runs in FP32, TF32 or FP64 where most GEMMs are narrower, or where 16 bits save time and the memory is not what it waits for",
         // Far from what the memory allows in its own type, it is slow for another reason.
-        applies: |_, observed| {
-            let is_short_of_memory = observed.row.bound == Some(Bound::Memory);
-            observed.is_wide && (observed.among_narrow || !(observed.is_low && is_short_of_memory))
-        },
+        applies: |_, observed| is_for_its_type(observed),
         title: "GEMMs in {width}{among? among 16-bit ones}",
         issue: "{subject} runs in {width} {among?although most GEMMs of this trace are narrower|on a GPU with 16-bit matrix units}: {time}{at}.",
         model: "{instead}.",
@@ -462,6 +462,19 @@ const QUANTIZED: &str = "quantised";
 /// How to tune kernels for sizes.
 const TUNING: &str =
     "`torch.compile` with `mode=\"max-autotune\"`, or on ROCm `PYTORCH_TUNABLEOP_ENABLED=1`";
+
+/// Whether its type of 32 bits or more is what to change.
+fn is_for_its_type(observed: &Observed) -> bool {
+    let is_short_of_memory = observed.row.bound == Some(Bound::Memory);
+    observed.is_wide && (observed.among_narrow || !(observed.is_low && is_short_of_memory))
+}
+
+/// Whether 16 bits save more than work for all units would.
+fn saves_more_in_16_bits(input: &Input, observed: &Observed) -> bool {
+    let of_units_ns = of_full_units(observed).map_or(0, |impact| impact.high_ns);
+    let of_type = saved_by_16_bit(input, observed.row);
+    is_for_its_type(observed) && of_type.is_some_and(|ns| ns > of_units_ns)
+}
 
 /// What gives more units work; in FP32 a narrower type first, which pays whatever the units have to do.
 fn more_or_narrower(group: &Group<Observed<'static>>) -> String {

@@ -19,6 +19,10 @@ impl Subject for Observed<'static> {
                 found.impact = found.impact.map(|impact| impact.plus(more));
                 found.savings.push((operation, more.mid_ns));
             }
+            // Its priority is that of all that it costs.
+            let all_ns = found.time_ns.saturating_add(whole_ns(group));
+            let of_all = Evidence::of_time(group.input, Vec::new(), all_ns);
+            found.priority = found.priority.min(of_all.priority);
         }
         Some(found)
     }

@@ -308,6 +308,7 @@ fn a_gradient_of_bags_is_found_by_the_table_that_it_makes_dense() {
     let outcome = run(1_000_000);
     let finding = only(&outcome, "dense_gradient");
     assert_contains(&finding.issue, &["take another 2.00 ms"]);
+    assert_eq!(finding.priority, Priority::High);
     let high_ns = finding.impact.unwrap().high_ns;
     // 99.2 % of 2 060 µs.
     assert!((2_042_000..2_044_000).contains(&high_ns), "{high_ns}");

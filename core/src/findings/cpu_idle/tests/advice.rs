@@ -219,3 +219,25 @@ fn evaluation_with_autograd_is_advised_to_switch_it_off() {
         assert_contains_none(&main_finding(&silent.profile()).model, &[ADVICE]);
     }
 }
+
+/// Kernels of 10 µs that are queued one after another, 1 µs apart.
+#[test]
+fn the_gap_that_each_kernel_leaves_may_stay() {
+    let run = |op: &str| {
+        let table = (0..200).fold(Timetable::new(), |table, at| {
+            let (call, start) = (4 * at, 1_000 + 11 * at);
+            let table = table.op(op, call..call + 3);
+            table.launched(op, call + 1..call + 2, start..start + 10)
+        });
+        let (_, findings) = analysed(&table.profile());
+        let queued = findings.into_iter().find(|one| one.pattern == "queued");
+        queued.unwrap()
+    };
+    let eager = run("aten::mul");
+    assert_eq!(eager.title, "Short kernels leave short gaps");
+    let impact = eager.impact.unwrap();
+    assert_eq!((impact.low_ns, impact.high_ns), (0, 199_000));
+    assert_contains(&eager.model, &["compile or fuse"]);
+    let compiled = run("triton_poi_fused_mul_0");
+    assert_contains(&compiled.model, &["replay the compiled code as GPU graphs"]);
+}

@@ -71,6 +71,10 @@ fn a_function_outside_of_modules_can_hold_a_chain() {
     assert_contains(&finding.issue, &["in `image.py(90): forward`"]);
     let passed_on = within(function, "torch/_tensor.py(31): wrapped", "");
     assert_eq!(patterns(&passed_on), ["elementwise_chain"]);
+    // What follows a GEMM there need not be its epilogue.
+    let mm: Call = ("aten::mm", "1024x512:float, 512x4096:float", 100);
+    let scanned = Calls::new().function(function, |calls| run(calls, &[mm, MUL]));
+    assert_eq!(patterns(&outcome(&scanned)), [""; 0]);
     let optimizer = "torch/optim/adam.py(346): _single_tensor_adam";
     #[rustfmt::skip]
     let others = [

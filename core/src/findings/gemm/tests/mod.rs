@@ -33,6 +33,20 @@ fn of_one_row(n_layers: u32, one: &str, many: &str) -> Vec<&'static str> {
     patterns(&calls.outcome("gemm"))
 }
 
+/// Profilers record the shape of a sparse matrix as if it were dense: 10 240 GFLOP that nothing computes.
+#[test]
+fn the_work_of_a_sparse_matrix_is_unknown() {
+    let multiplied = |kernel: &str| {
+        let sizes = "200000x200000:float, 200000x128:float";
+        slow("A100-80GB", "aten::mm", sizes, kernel)
+    };
+    let sparse = multiplied("void cusparse::csrmm_alg2_kernel<cusparse::CsrMMPolicy<256>>");
+    assert_eq!(patterns(&sparse), ["unmodelled_significant"]);
+    assert_eq!(sparse.rows[0].efficiency_percent, None);
+    let dense = multiplied("ampere_sgemm_128x128_nn");
+    assert!(dense.rows[0].efficiency_percent.is_some());
+}
+
 #[test]
 fn a_row_that_is_no_token_is_one_finding_for_all_layers() {
     const TOKENS: &str = "768x3072, 3072x3072";

@@ -96,14 +96,19 @@ fn a_larger_batch_gives_the_gradient_of_a_weight_no_tiles() {
     let engine = "autograd::engine::evaluate_function: MmBackward0";
     let gradient = Calls::new().inside(engine, gemm);
     assert_contains(&model(gradient), &["a larger batch only makes K longer"]);
-    // A narrower type pays, whatever the number of tiles.
-    let wide = |calls: Calls| {
-        let sizes = "512x8192:float, 8192x512:float";
-        calls.call("aten::mm", sizes, "ampere_sgemm_128x128_nt", 3_000)
+    // In FP32 a narrower type pays, whatever the number of tiles; it leads where it saves more than work for all units.
+    let wide = |n: u32| {
+        let gemm = |calls: Calls| {
+            let sizes = format!("512x8192:float, 8192x{n}:float");
+            calls.call("aten::mm", &sizes, "ampere_sgemm_128x128_nt", 3_000)
+        };
+        Calls::new().inside(engine, gemm).outcome_on("H100", "gemm")
     };
-    let wide = model(Calls::new().inside(engine, wide));
-    assert_contains(&wide, &["run it in BF16 or FP16"]);
-    assert_contains_none(&wide, &["nothing to gain"]);
+    let few = wide(512);
+    let few = only(&few, "few_output_tiles");
+    assert_contains(&few.model, &["run it in BF16 or FP16"]);
+    assert_contains_none(&few.model, &["nothing to gain"]);
+    only(&wide(1024), "wide_precision");
 }
 
 /// The table has no number of units for a GB200, but the trace does: 32 tiles for 152.
