@@ -62,6 +62,11 @@ const WORDS: &[(&str, &str)] = &[
     ("quantis*", "quantiz…"),
     ("synchronis*", "synchroniz…"),
     ("optimis*", "optimiz…"),
+    ("modelled", "modeled"),
+    ("labelled", "labeled"),
+    ("judgement*", "judgment"),
+    ("recognis*", "recogniz…"),
+    ("cancelled", "canceled"),
     ("neighbour*", "neighbor"),
     ("colour*", "color"),
     ("analysed", "analyzed"),
@@ -112,6 +117,52 @@ fn users_read_the_words_of_the_field() {
         found.len(),
         found.join("\n")
     );
+}
+
+/// British spellings, as in names of the code.
+const BRITISH: &[&str] = &[
+    "modelled",
+    "modelling",
+    "labelled",
+    "judgement",
+    "ecognis",
+    "ptimise",
+    "uantis",
+    "ynchronis",
+    "ormalis",
+    "nitialis",
+    "ancelled",
+    "neighbour",
+    "olour",
+    "nalysed",
+    "ehaviour",
+];
+
+/// The code is searched with the words of texts: one spelling for both.
+#[test]
+fn names_are_spelled_as_texts_are() {
+    let folders = [
+        "core/src",
+        "app/src",
+        "cli/src",
+        "cli/tests",
+        "xtask/src",
+        "tests",
+    ];
+    let files = folders.iter().flat_map(|folder| {
+        let files = source::files(folder, "rs").into_iter();
+        files.map(move |(path, text)| (format!("{folder}/{}", path.display()), text))
+    });
+    let mut found = Vec::new();
+    for (file, text) in files.filter(|(file, _)| file != "tests/words.rs") {
+        for (at, line) in text.lines().enumerate() {
+            let line = line.replace("labelledby", "");
+            if BRITISH.iter().any(|word| line.contains(word)) {
+                found.push(format!("{file}:{}: {}", at + 1, line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]

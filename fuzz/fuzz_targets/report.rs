@@ -1,4 +1,4 @@
-//! Whatever was read of any format, analysed and written.
+//! Whatever was read of any format, analyzed and written.
 //!
 //! ```text
 //! cargo install cargo-fuzz

@@ -1,5 +1,5 @@
 //! What all targets hold: any bytes end in a trace or in a sentence, in whatever pieces they come; and
-//! whatever was read can be analysed and written, which takes a hundred times as long and has a target of
+//! whatever was read can be analyzed and written, which takes a hundred times as long and has a target of
 //! its own.
 
 pub mod files;

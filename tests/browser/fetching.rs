@@ -194,7 +194,7 @@ fn a_link_sends_no_login_and_follows_nobody() {
 }
 
 #[test]
-fn fetching_can_be_cancelled() {
+fn fetching_can_be_canceled() {
     with_page("url-cancel", async |page| {
         page.before_load(
             "fetch = (before => (url, options) => String(url).endsWith('slow.json')

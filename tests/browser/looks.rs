@@ -155,8 +155,8 @@ fn dark_mode_has_no_light_part() {
                        canvas.fillStyle = color;
                        canvas.fillRect(0, 0, 1, 1);
                        const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-                       const grey = Math.max(r, g, b) - Math.min(r, g, b) < 48;
-                       return a < 128 || !grey ? 0 : (r + g + b) / 3;
+                       const gray = Math.max(r, g, b) - Math.min(r, g, b) < 48;
+                       return a < 128 || !gray ? 0 : (r + g + b) / 3;
                      };
                      return $$('body, body *').filter(element => {
                        const box = element.getBoundingClientRect();

@@ -146,7 +146,7 @@ fn repairs_stand_beside_what_was_recorded() {
 }
 
 #[test]
-fn reading_can_be_cancelled_at_once() {
+fn reading_can_be_canceled_at_once() {
     with_page("cancel", async |page| {
         let file = file(&endless());
         page.choose(file.path()).await;
@@ -166,7 +166,7 @@ fn reading_can_be_cancelled_at_once() {
             .await;
         assert!(
             n_frames.as_u64().unwrap() <= 2,
-            "cancelled after {n_frames} frames"
+            "canceled after {n_frames} frames"
         );
 
         // The next trace needs a new worker.

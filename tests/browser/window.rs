@@ -13,7 +13,7 @@ fn of_step(chip: &str) -> bool {
 const HEADLINE: &str = "$('[data-testid=headline]').innerText";
 
 #[test]
-fn a_step_of_the_table_is_analysed_alone() {
+fn a_step_of_the_table_is_analyzed_alone() {
     with_page("steps", async |page| {
         page.open_sample().await;
         page.click("[data-nav=steps]").await;
@@ -73,7 +73,7 @@ fn the_palette_analyses_a_step_and_the_whole() {
 }
 
 #[test]
-fn a_bar_of_the_overview_is_analysed_alone_or_a_range_of_them() {
+fn a_bar_of_the_overview_is_analyzed_alone_or_a_range_of_them() {
     with_page("step-bars", async |page| {
         page.open_sample().await;
         page.find("[data-testid=step-bars] #step-bar-0").await;

@@ -57,12 +57,12 @@ fn a_slowdown_of_one_operation_is_found_named_and_measured() {
     );
     let ops = comparison.operations.matched.iter();
     let (slow, same): (Vec<&MatchedOp>, Vec<&MatchedOp>) = ops.partition(|op| {
-        op.judgement.verdict != Verdict::ExplainedByHardware
-            && op.judgement.verdict != Verdict::TooSmallToJudge
+        op.judgment.verdict != Verdict::ExplainedByHardware
+            && op.judgment.verdict != Verdict::TooSmallToJudge
     });
     assert!(slow.iter().all(|op| op.name == "aten::gelu"), "{slow:#?}");
     assert!(slow.iter().all(|op| {
-        op.judgement
+        op.judgment
             .actual
             .is_some_and(|ratio| (ratio - 4.0).abs() < 0.04)
     }));

@@ -51,14 +51,14 @@ fn check(model: &str, known: &[Known]) {
             let times = op.times().map(|ns| ns as f64 / 1e3);
             op.name == *name && are_near([times.reference, times.target], *times_us)
         });
-        let Some(MatchedOp { judgement, .. }) = found else {
+        let Some(MatchedOp { judgment, .. }) = found else {
             wrong.push(format!("{name} of {times_us:?} µs is not there"));
             continue;
         };
-        let expected = judgement.achievable_expected.zip(judgement.peak_expected);
+        let expected = judgment.achievable_expected.zip(judgment.peak_expected);
         let is_right = expected.is_some_and(|(one, peak)| are_near([one, peak], *ratios));
-        if !is_right || judgement.achievable_verdict != *verdict {
-            wrong.push(format!("{name} of {times_us:?} µs: {judgement:?}"));
+        if !is_right || judgment.achievable_verdict != *verdict {
+            wrong.push(format!("{name} of {times_us:?} µs: {judgment:?}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -88,7 +88,7 @@ fn all_softmax_of_timesformer_is_explained() {
         .fold(Pair::default(), Pair::plus);
     let ms = times.map(|ns| (ns as f64 / 1e4).round() / 1e2);
     assert_eq!((ms.reference, ms.target), (68.78, 41.86));
-    assert_eq!(softmax[0].judgement.verdict, Verdict::ExplainedByHardware);
+    assert_eq!(softmax[0].judgment.verdict, Verdict::ExplainedByHardware);
 }
 
 #[test]
@@ -103,10 +103,10 @@ fn by_peaks_products_bound_by_arithmetic_are_beyond_the_hardware() {
             assert!(text.contains(&words.replace("\\", "")), "{model}: {words}");
         }
         let products = comparison.operations.matched.iter().filter(|op| {
-            let expected = op.judgement.achievable_expected;
+            let expected = op.judgment.achievable_expected;
             expected.is_some_and(|expected| (expected - 1.397).abs() < 0.001)
         });
-        let verdicts: Vec<Verdict> = products.map(|op| op.judgement.verdict).collect();
+        let verdicts: Vec<Verdict> = products.map(|op| op.judgment.verdict).collect();
         assert!(verdicts.len() > 3, "{model}");
         let n_slower = verdicts
             .iter()

@@ -93,7 +93,7 @@ fn good_escapes_are_no_damage() {
 }
 
 #[test]
-fn damage_costs_one_event_at_most_one_neighbour() {
+fn damage_costs_one_event_at_most_one_neighbor() {
     for damage in [
         r#"{"ph": "X", "name": "b" "ts": 1, "dur": 1}"#,
         r#"{"ph": "X", "name": b, "ts": 1, "dur": 1}"#,

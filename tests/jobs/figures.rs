@@ -125,14 +125,14 @@ fn collectives_are_distinguished_by_what_they_do() {
         own.filter(|row| row["type"] == kind).count()
     };
     assert_eq!((n("all-reduce", true), n("broadcast", true)), (6, 6));
-    let unlabelled = collectives.iter().filter(|row| row["group"].is_empty());
-    let counts = unlabelled.map(|row| (row["ranks read"].as_str(), row["ranks"].as_str()));
+    let unlabeled = collectives.iter().filter(|row| row["group"].is_empty());
+    let counts = unlabeled.map(|row| (row["ranks read"].as_str(), row["ranks"].as_str()));
     assert_eq!(counts.collect::<Vec<_>>(), [("4", "4"); 5]);
 }
 
 /// Two pipeline stages with two replicas, each of two ranks; experts are distributed over the replicas.
 #[test]
-fn groups_are_labelled_with_what_they_are_for() {
+fn groups_are_labeled_with_what_they_are_for() {
     let Some(files) = files("ranks8") else {
         return;
     };

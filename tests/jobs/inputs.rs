@@ -92,15 +92,15 @@ fn without_first_collectives(path: &Path, n: usize) -> Vec<u8> {
     gzip.read_to_string(&mut text).unwrap();
     let mut trace: Value = serde_json::from_str(&text).unwrap();
     let events = trace["traceEvents"].as_array_mut().unwrap();
-    let is_labelled = |event: &Value| {
+    let is_labeled = |event: &Value| {
         event["cat"] == "kernel" && event["args"].get("Process Group Name").is_some()
     };
     let mut starts: Vec<f64> = (events.iter())
-        .filter(|event| is_labelled(event))
+        .filter(|event| is_labeled(event))
         .map(|event| event["ts"].as_f64().unwrap())
         .collect();
     starts.sort_by(f64::total_cmp);
-    events.retain(|event| !is_labelled(event) || event["ts"].as_f64().unwrap() >= starts[n]);
+    events.retain(|event| !is_labeled(event) || event["ts"].as_f64().unwrap() >= starts[n]);
     trace.to_string().into_bytes()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dormer_core::perf::model_config::{self, Role};
-use dormer_core::perf::{Modelled, Param};
+use dormer_core::perf::{Modeled, Param};
 use dormer_core::profile::Profile;
 use dormer_core::profile::operations::Operation;
 use dormer_core::profile::shapes::{EagerShapes, ShapeSources, Source};
@@ -121,12 +121,12 @@ fn confirmed(alone: &Profile, merged: &Profile) -> (usize, usize, usize) {
         let Some(estimate) = &one.estimate else {
             continue;
         };
-        let Some(known) = recorded[&start_ns].modelled.as_ref() else {
+        let Some(known) = recorded[&start_ns].modeled.as_ref() else {
             continue;
         };
-        let size = |modelled: &Modelled, name: &str| modelled.param(name).and_then(Param::size);
-        let sizes = |modelled| ["M", "N", "K"].map(|name| size(modelled, name));
-        let (ours, theirs) = (&estimate.modelled, known);
+        let size = |modeled: &Modeled, name: &str| modeled.param(name).and_then(Param::size);
+        let sizes = |modeled| ["M", "N", "K"].map(|name| size(modeled, name));
+        let (ours, theirs) = (&estimate.modeled, known);
         if estimate.role == Role::Attention {
             attentions += 1;
             assert!((ours.work.flops / theirs.work.flops - 1.0).abs() < 1e-9);
@@ -217,8 +217,8 @@ fn the_work_of_a_decode_step_by_an_eager_trace() {
         let known = one.estimate.as_ref().unwrap();
         for id in one.calls.iter().flat_map(|call| &call.work) {
             let start_ns = alone.gpu.get(*id).unwrap().span.start_ns;
-            let theirs = recorded[&start_ns].modelled.as_ref().unwrap();
-            if let (Some(ours), Some(theirs)) = (known.modelled.param("K"), theirs.param("K")) {
+            let theirs = recorded[&start_ns].modeled.as_ref().unwrap();
+            if let (Some(ours), Some(theirs)) = (known.modeled.param("K"), theirs.param("K")) {
                 assert_eq!(ours, theirs);
                 n += 1;
             }

@@ -144,7 +144,7 @@ fn remove(folder: &Path) -> Result<(), String> {
 /// Finishes a build that is not in `dist/` yet.
 pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result<(), String> {
     if release {
-        optimise(project, staging)?;
+        optimize(project, staging)?;
     }
     tidy(staging)?;
     style_sheets::join(staging)?;
@@ -169,7 +169,7 @@ const FEATURES: &[&str] = &[
 ];
 
 /// Runs wasm-opt on the modules and caches results: an unchanged module is not optimized again.
-fn optimise(project: &Project, staging: &Path) -> Result<(), String> {
+fn optimize(project: &Project, staging: &Path) -> Result<(), String> {
     let Some(wasm_opt) = tools::wasm_opt(project) else {
         return Ok(());
     };

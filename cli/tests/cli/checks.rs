@@ -3,7 +3,7 @@
 use super::{Folder, TRACE};
 
 #[test]
-fn a_damaged_trace_is_analysed_and_the_damage_reported() {
+fn a_damaged_trace_is_analyzed_and_the_damage_reported() {
     let folder = Folder::with("cut.json", &TRACE[..TRACE.len() - 4]);
     let said = folder.run("report cut.json");
     assert_eq!(said.code, 0);

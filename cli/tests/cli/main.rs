@@ -198,7 +198,7 @@ const STEPS: &str = r#"{"traceEvents": [
 ]}"#;
 
 #[test]
-fn a_step_or_a_part_of_the_time_can_be_analysed_alone() {
+fn a_step_or_a_part_of_the_time_can_be_analyzed_alone() {
     let folder = Folder::with("trace.json", STEPS);
     let of_step = folder.run("report trace.json --step 5").done();
     let first =

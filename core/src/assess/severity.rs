@@ -1,8 +1,8 @@
 //! Severities: decided by the thresholds that a share or a count exceeds.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// How much it matters. The first is the highest.
     #[derive(Default)]
     pub enum Priority {
@@ -18,7 +18,7 @@ labelled! {
     }
 }
 
-labelled! {
+labeled! {
     /// A level; the last is the worst.
     pub enum Severity {
         /// Nothing to do.

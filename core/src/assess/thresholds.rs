@@ -1,8 +1,8 @@
 //! Every number that a judgment depends on.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The unit of a threshold; the label is empty for numbers without a unit.
     pub enum ThresholdUnit {
         /// Microseconds.

@@ -2,14 +2,14 @@
 
 /// An enumeration with the text of each value beside it: `Variant => "text"`. It has `label()`, and `ALL` in the order
 /// of its rows, which is the order in tables.
-macro_rules! labelled {
+macro_rules! labeled {
     (
         $(#[$meta:meta])*
         $vis:vis enum $name:ident {
             $($(#[$doc:meta])* $variant:ident => $label:literal as $key:literal,)+
         }
     ) => {
-        labelled! {
+        labeled! {
             $(#[$meta])*
             $vis enum $name {
                 $($(#[$doc])* $variant => $label,)+
@@ -52,4 +52,4 @@ macro_rules! labelled {
     };
 }
 
-pub(crate) use labelled;
+pub(crate) use labeled;

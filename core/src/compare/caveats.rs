@@ -120,9 +120,9 @@ fn tuning(comparison: &Comparison, which: Which) -> Option<Words> {
 /// Operations that are implausibly fast.
 fn implausible(comparison: &Comparison, which: Which) -> Option<Words> {
     let ops = comparison.operations.matched.iter();
-    let judged = ops.filter(|op| !matches!(op.judgement.verdict, Verdict::TooSmallToJudge));
+    let judged = ops.filter(|op| !matches!(op.judgment.verdict, Verdict::TooSmallToJudge));
     let ops: Vec<&MatchedOp> = judged
-        .filter(|op| *op.judgement.is_implausible.get(which))
+        .filter(|op| *op.judgment.is_implausible.get(which))
         .collect();
     let first = ops.first()?;
     let time_ns = sum(ops.iter().map(|op| *op.times().get(which)));
@@ -391,7 +391,7 @@ fn mixed_basis(comparison: &Comparison) -> Option<Words> {
     let peak = mixed.peak_ratio?;
     let achievable = mixed.achievable.reference.0 / mixed.achievable.target.0;
     let matched = &comparison.operations.matched;
-    let depends = matched.iter().filter(|op| op.judgement.depends_on_basis());
+    let depends = matched.iter().filter(|op| op.judgment.depends_on_basis());
     let verdicts = match depends.count() as u64 {
         0 => "no verdict depends on it".to_owned(),
         1 => "1 verdict depends on it and is marked *".to_owned(),
@@ -419,14 +419,14 @@ const LOW_ROOFLINE_PERCENT: f64 = 25.0;
 /// The verdict about an operation in a sentence, and how its calls differ.
 pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
     let calls = op.calls();
-    let ratio = op.judgement.actual;
+    let ratio = op.judgment.actual;
     let is_same_call = ratio.is_some_and(|actual| (actual - 1.0).abs() < SAME_CALL);
-    let mut sentence = match op.judgement.verdict {
+    let mut sentence = match op.judgment.verdict {
         _ if op.is_same() => "No difference.".to_owned(),
         Verdict::ExplainedByHardware if is_same_call => {
             "A call takes the same time on both.".to_owned()
         }
-        Verdict::ExplainedByHardware if op.judgement.is_same_gpu => {
+        Verdict::ExplainedByHardware if op.judgment.is_same_gpu => {
             match op.has_other_sizes() || op.types.is_some() {
                 true => "Sizes or types explain the difference.".to_owned(),
                 false => format!(

@@ -139,7 +139,7 @@ impl Comparison {
 
     /// The share of the target's kernel time with a prediction, or in operations too short to matter.
     pub(crate) fn judged_percent(&self) -> f64 {
-        let judged = |op: &MatchedOp| !matches!(op.judgement.verdict, Verdict::NotJudged(_));
+        let judged = |op: &MatchedOp| !matches!(op.judgment.verdict, Verdict::NotJudged(_));
         self.matched_percent(Which::Target, judged).unwrap_or(100.0)
     }
 

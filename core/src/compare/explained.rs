@@ -26,7 +26,7 @@ impl Explained {
     pub(crate) fn of(operations: &Operations) -> Explained {
         let mut explained = Explained::default();
         for op in &operations.matched {
-            let Some(expected) = op.judgement.expected.filter(|_| is_timed(op)) else {
+            let Some(expected) = op.judgment.expected.filter(|_| is_timed(op)) else {
                 continue;
             };
             let scaled_ns = op.scaled_ns();
@@ -34,7 +34,7 @@ impl Explained {
             explained.n_operations += 1;
             explained.times = explained.times.plus(op.times());
             add(&mut explained.scaled_ns, scaled_ns);
-            add(&mut explained.work_ns, scaled_ns * op.judgement.work_ratio);
+            add(&mut explained.work_ns, scaled_ns * op.judgment.work_ratio);
             add(&mut explained.expected_ns, scaled_ns * expected);
         }
         explained
@@ -93,7 +93,7 @@ impl Operations {
         ];
         let counts = all.into_iter().map(|verdict| {
             let ops = self.matched.iter();
-            let ops = ops.filter(|op| op.judgement.verdict.key() == verdict.key());
+            let ops = ops.filter(|op| op.judgment.verdict.key() == verdict.key());
             VerdictCount {
                 verdict,
                 n_operations: ops.clone().count(),

@@ -78,7 +78,7 @@ pub(crate) fn ratios(
     }];
     let mut specs: Vec<ComputeSpec> = Vec::new();
     for op in &operations.matched {
-        let work = op.judgement.work.filter(|work| work.flops > 0.0);
+        let work = op.judgment.work.filter(|work| work.flops > 0.0);
         if let Some(spec) = work.and_then(|work| work.compute)
             && !specs.contains(&spec)
         {

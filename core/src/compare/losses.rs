@@ -80,8 +80,8 @@ mod tests {
         for (reference, target) in [(&whole(), &damaged), (&damaged, &whole())] {
             let comparison = compared(reference, target, H100);
             let op = &comparison.operations.matched[0];
-            assert_eq!(op.judgement.actual, Some(1.0));
-            assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
+            assert_eq!(op.judgment.actual, Some(1.0));
+            assert_eq!(op.judgment.verdict, Verdict::ExplainedByHardware);
             assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
         }
         let comparison = compared(&whole(), &damaged, H100);

@@ -43,7 +43,7 @@ pub(crate) mod work_amount;
 
 pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
-pub use expected::{Judgement, NotJudged, RooflineTime, Verdict};
+pub use expected::{Judgment, NotJudged, RooflineTime, Verdict};
 pub use explained::{Explained, VerdictCount};
 pub use gap::{Gap, GapSubject, Gaps, Saving, Waste};
 pub use hardware::{Figure, HardwareRatio};

@@ -1,8 +1,8 @@
 //! Values that both traces have, side by side.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// Which of the two traces. The labels are used in sentences and in files.
     pub enum Which {
         /// The one that the target is compared with.

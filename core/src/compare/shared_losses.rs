@@ -295,7 +295,7 @@ fn low_roofline_of(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Waste>
     // Over all of them together, weighted by time.
     let percents = Pair::of(|which| {
         let rooflines = ops.iter().filter_map(|op| {
-            let roofline = (*op.judgement.rooflines.get(which))?;
+            let roofline = (*op.judgment.rooflines.get(which))?;
             Some(roofline.us_per_call * 1e3 * op.sides.get(which).timed.count as f64)
         });
         let timed = sum(ops.iter().map(|op| op.sides.get(which).timed.ns));
@@ -322,7 +322,7 @@ fn low_roofline_of(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Waste>
         found_ns(comparison, &operations),
     );
     let bound = first
-        .judgement
+        .judgment
         .rooflines
         .target
         .map_or("", |roofline| words::bound(roofline.bound));

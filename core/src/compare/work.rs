@@ -104,7 +104,7 @@ impl WorkRatio {
 fn ratio_of(op: &MatchedOp, amount: &Amount) -> Option<f64> {
     let Pair { reference, target } = op.calls();
     let calls = target as f64 / (reference > 0).then_some(reference)? as f64;
-    Some(op.judgement.sizes_ratio? * calls / amount.ratio)
+    Some(op.judgment.sizes_ratio? * calls / amount.ratio)
 }
 
 fn is_same(one: f64, other: f64) -> bool {

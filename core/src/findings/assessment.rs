@@ -1,9 +1,9 @@
 //! A one-word rating of an efficiency.
 
 use crate::assess::Thresholds;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// A level of efficiency; the first is the best.
     pub enum Assessment {
         /// Near the roofline.

@@ -2,7 +2,7 @@
 
 pub use super::impact::{Estimate, Impact, Projection, projections};
 pub use crate::assess::severity::Priority;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::value::Table;
 use crate::names::words::contains_any;
 use crate::trace::EventId;
@@ -23,7 +23,7 @@ pub enum Effect {
     Limit,
 }
 
-labelled! {
+labeled! {
     /// How certain it is that a pattern is classified correctly.
     pub enum Confidence {
         /// Names and operators agree.

@@ -2,9 +2,9 @@
 
 use super::assessment::Band;
 use super::row::Row;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// What a saving is estimated from; the last is the weakest.
     pub enum Estimate {
         /// The measured time of kernels that would be eliminated.

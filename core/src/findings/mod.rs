@@ -49,7 +49,7 @@ mod step_loops;
 mod triton;
 mod tuning;
 mod unattributed;
-mod unmodelled;
+mod unmodeled;
 
 pub use crate::assess::Input;
 pub use crate::assess::severity::Severity;
@@ -175,7 +175,7 @@ pub type Docs = fn() -> Vec<RuleDoc>;
 
 /// Rules shared by all analyses, under their headings.
 pub const SHARED_RULES: &[(&str, Docs)] = &[
-    ("Operations without a model", unmodelled::DOCS),
+    ("Operations without a model", unmodeled::DOCS),
     ("Calls that differ", across_kinds::CALLS_DOCS),
     ("Recordings without operators", one_cause::DOCS),
 ];

@@ -83,7 +83,7 @@ pub(super) fn merge(outer: &mut Finding, inner: &Finding) -> bool {
     true
 }
 
-const UNMODELLED: &str = "unmodelled_significant";
+const UNMODELLED: &str = "unmodeled_significant";
 /// The key of the merged finding where no operators were recorded.
 pub(super) const UNRECORDED: &str = "operators_not_recorded";
 

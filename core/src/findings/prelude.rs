@@ -9,7 +9,7 @@ pub(super) use super::finding::{Confidence, Effect, Finding, Impact, Priority};
 pub(super) use super::outcome::{Outcome, Row, Status};
 pub(super) use super::rule::{self, Evidence, Group, RowOf, Rule, Saves, Subject, Words};
 pub(super) use super::rule::{either, holds, times_by_operation};
-pub(super) use super::unmodelled::unmodelled;
+pub(super) use super::unmodeled::unmodeled;
 pub(super) use super::{Docs, Input};
 pub(super) use crate::base::format;
 pub(super) use crate::base::group::grouped;

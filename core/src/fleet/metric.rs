@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// A time of a run, in nanoseconds.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]

@@ -18,9 +18,9 @@ pub use work::{ComputeSpec, Unit, Work};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The maker of a GPU.
     pub enum Vendor {
         /// NVIDIA.
@@ -32,7 +32,7 @@ labelled! {
     }
 }
 
-labelled! {
+labeled! {
     /// A number format of the arithmetic units, the widest first.
     pub enum Precision {
         /// IEEE double.
@@ -84,7 +84,7 @@ impl Precision {
     }
 }
 
-labelled! {
+labeled! {
     /// What a figure means.
     #[derive(Default, serde::Serialize, serde::Deserialize)]
     pub enum Basis {
@@ -106,7 +106,7 @@ impl Basis {
     }
 }
 
-labelled! {
+labeled! {
     /// How far to trust a figure.
     pub enum Confidence {
         /// Printed by the vendor, or exactly half of a printed sparse figure.

@@ -5,10 +5,10 @@
 //! except by as much as the figures are inaccurate.
 
 use super::{ComputeSpec, Unit, Work};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::hardware::{Basis, GpuSpec};
 
-labelled! {
+labeled! {
     /// What limits the work, spelled as in TraceLens.
     pub enum Bound {
         /// The compute units.

@@ -278,10 +278,10 @@ mod tests {
     ];
 
     #[test]
-    fn every_row_is_recognised_by_its_device() {
-        let recognised = GPUS.iter().filter(|gpu| !gpu.patterns.is_empty());
+    fn every_row_is_recognized_by_its_device() {
+        let recognized = GPUS.iter().filter(|gpu| !gpu.patterns.is_empty());
         assert!(
-            recognised
+            recognized
                 .map(|gpu| &*gpu.id)
                 .eq(DEVICES.iter().map(|(id, _)| *id))
         );
@@ -300,7 +300,7 @@ mod tests {
 
     /// Without a name, a GPU is identified by its size if only one GPU has that size.
     #[test]
-    fn every_row_of_a_size_of_its_own_is_recognised_without_a_name() {
+    fn every_row_of_a_size_of_its_own_is_recognized_without_a_name() {
         let mut nameless = Vec::new();
         for gpu in GPUS.iter() {
             let (Some(n_sms), Some((major, minor))) = (gpu.n_sms, gpu.compute) else {

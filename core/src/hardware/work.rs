@@ -1,7 +1,7 @@
 //! The work of an operator: floating-point operations, bytes, and the units that do it.
 
 use super::Precision;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 /// The work of an operator, independent of the hardware.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +48,7 @@ impl ComputeSpec {
     }
 }
 
-labelled! {
+labeled! {
     /// Compute units of a GPU.
     pub enum Unit {
         /// Tensor cores, matrix cores.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::format;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Category;
@@ -20,7 +20,7 @@ pub(super) struct UnknownCategories {
     writer: Option<Writer>,
 }
 
-labelled! {
+labeled! {
     /// Profilers whose traces look like PyTorch's.
     #[derive(Serialize, Deserialize)]
     enum Writer {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 /// The only failure of import: the bytes hold no trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum ImportErrorKind {
     CutBeforeEvents,
 }
 
-labelled! {
+labeled! {
     /// An unsupported kind of file: the sentence that names it, and what to do.
     #[non_exhaustive]
     #[allow(missing_docs, reason = "each has its sentence")]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 
 /// How much a warning matters.
@@ -18,7 +18,7 @@ pub enum Severity {
     DataLoss,
 }
 
-labelled! {
+labeled! {
     /// What can be wrong: what it means and what was done about it, for the user.
     #[non_exhaustive]
     #[derive(Serialize, Deserialize)]

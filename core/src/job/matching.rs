@@ -72,7 +72,7 @@ pub(crate) struct Unmatched {
     /// Ranks whose collectives of a group are in another order.
     pub(crate) out_of_order: Vec<(usize, u32)>,
     /// Number of collectives without a group for which the ranks list different ones.
-    pub(crate) unlabelled: usize,
+    pub(crate) unlabeled: usize,
 }
 
 /// What is matched together: the collectives of a group, or the transfers between two of its ranks.
@@ -131,7 +131,7 @@ pub(super) fn find(
             ));
         }
     }
-    unlabelled(ranks, steps, world_size, &mut all, &mut unmatched);
+    unlabeled(ranks, steps, world_size, &mut all, &mut unmatched);
     let start_ns = |matched: &Matched| {
         let rows = matched.rows(ranks);
         rows.map(|(rank, of)| of.span.start_ns.saturating_add(rank.base_ns))
@@ -420,7 +420,7 @@ fn disagreeing<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<&'e Entry<'a>> {
 
 /// Matches collectives that name no group, where all ranks list the same ones in a step: these are assumed to include
 /// all ranks of the job, read or not. Point-to-point transfers are skipped, as their ranks are unknown.
-fn unlabelled(
+fn unlabeled(
     ranks: &[Rank],
     steps: &[JobStep],
     world_size: usize,
@@ -443,7 +443,7 @@ fn unlabelled(
     for (step, lists) in by_step(&lists) {
         let first = lists.first().map_or_else(Vec::new, |list| contents(list));
         if lists.iter().any(|list| contents(list) != first) {
-            unmatched.unlabelled += lists.iter().map(Vec::len).max().unwrap_or(0);
+            unmatched.unlabeled += lists.iter().map(Vec::len).max().unwrap_or(0);
             continue;
         }
         for at in 0..first.len() {

@@ -3,13 +3,13 @@
 use super::Job;
 use super::groups::Group;
 use crate::base::group::grouped;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::base::stats::medians_of_others;
 
 use crate::names::collective::{CollectiveKind, Purpose, purpose_of_group};
 
-labelled! {
+labeled! {
     /// A dimension of parallelism.
     pub(crate) enum Role {
         /// All ranks of the job.
@@ -24,7 +24,7 @@ labelled! {
     }
 }
 
-labelled! {
+labeled! {
     /// What a role was derived from.
     pub(crate) enum Evidence {
         /// The description given by the code that created the group.

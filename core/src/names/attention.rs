@@ -3,10 +3,10 @@
 use super::moe::quantizes;
 use super::words::{Words, classify, holds, leading_digits};
 use super::{Family, family_of_kernel};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use AttentionKernel::{Cache, Flash, Flex, Library, Linear, Math, MemoryEfficient, Paged};
 
-labelled! {
+labeled! {
     /// The kinds of attention kernels.
     pub(crate) enum AttentionKernel {
         /// Exact attention in tiles that writes only its result.

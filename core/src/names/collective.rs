@@ -1,10 +1,10 @@
 //! Collectives: their kind and purpose, by the names of kernels and process groups.
 
 use super::words::{Words, classify, holds, letters};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use CollectiveKind::*;
 
-labelled! {
+labeled! {
     pub(crate) enum CollectiveKind {
         AllReduce => "all-reduce",
         /// All-reduce with residual addition and RMSNorm in the same kernel.

@@ -1,9 +1,9 @@
 //! Convolutions by name: their pass, and the purpose of their kernels.
 
 use super::words::holds;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The pass of a convolution.
     pub(crate) enum Pass {
         Forward => "forward",

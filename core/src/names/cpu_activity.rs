@@ -2,12 +2,12 @@
 //! profiler's own overhead.
 
 use super::words::contains_any;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::names::cpu_calls::RuntimeCall;
 use crate::names::frames::Frame;
 use crate::trace::Category;
 
-labelled! {
+labeled! {
     /// CPU work, identified by a span's name regardless of what was recorded inside.
     pub(crate) enum CpuActivity {
         DataLoading => "Data loading" as "data_loading",

@@ -1,9 +1,9 @@
 //! Element-wise operators by name.
 
 use super::words::{holds, leading_digits, without_namespace};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// Kinds of element-wise operations; `as` gives the key of their count in files.
     pub(crate) enum ElementwiseKind {
         /// Adds, multiplies, copies or fills: limited by memory bandwidth.

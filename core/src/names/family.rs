@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES};
 use super::rule::first_match;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// A kind of work, coarse enough for a bar chart. The order is that of legends.
     #[derive(Serialize, Deserialize)]
     pub enum Family {
@@ -50,7 +50,7 @@ impl Family {
     }
 }
 
-labelled! {
+labeled! {
     /// What the family of a kernel, copy or fill was determined from.
     pub enum Certainty {
         /// An operator launched it: the family follows from its name, or from both names.

@@ -4,7 +4,7 @@ use super::MODULE;
 use super::batch::Engine;
 use super::words::contains_any;
 use crate::base::format::is_digits;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 /// Python files of the framework, whose own callers are more informative.
 #[rustfmt::skip]
@@ -54,7 +54,7 @@ const PACKAGES: &[&str] = &[
 /// The framework's own packages, likewise.
 const PYTORCH: &[&str] = &["torch", "functorch", "torchgen", "triton"];
 
-labelled! {
+labeled! {
     /// Whose code a Python function is.
     pub enum CodeOf {
         /// The program's own.

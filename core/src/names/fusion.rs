@@ -3,7 +3,7 @@
 use ChainKind::*;
 
 use super::words::holds;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 /// Element-wise operators, without `aten::` and a trailing underscore.
 #[rustfmt::skip]
@@ -62,7 +62,7 @@ pub(crate) fn is_container(class: &str) -> bool {
     class.to_ascii_lowercase().ends_with("layer") || holds(class, CONTAINERS)
 }
 
-labelled! {
+labeled! {
     /// What a chain of operators computes.
     pub(crate) enum ChainKind {
         RmsNorm => "RMS normalization",

@@ -1,10 +1,10 @@
 //! Helper kernels that an operator launches in addition to its main kernel.
 
 use super::words::{Words, classify, holds};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::trace::Category;
 
-labelled! {
+labeled! {
     /// The purpose of a helper kernel.
     pub enum HelperKind {
         /// A transpose, or a change of the channel order.

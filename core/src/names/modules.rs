@@ -1,10 +1,10 @@
 //! Roles of modules, by name.
 
 use super::words::{Words, classify};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use ModuleRole::*;
 
-labelled! {
+labeled! {
     /// The part of a model that a module is, according to its name.
     pub enum ModuleRole {
         /// Attention.

@@ -1,9 +1,9 @@
 //! Roles of kernels in MoE layers, from the names of operators and kernels.
 
 use super::words::{Words, classify, holds};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The role of a kernel or an operator in an MoE layer.
     pub(crate) enum MoeRole {
         /// Scores the experts for each token.

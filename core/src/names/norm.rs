@@ -1,9 +1,9 @@
 //! Kinds of norms, by name.
 
 use super::words::{Words, classify, letters};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// Kinds of norms, labeled as in the middle of a sentence; `as` gives the key of their count in files.
     pub(crate) enum NormKind {
         Batch => "batch norm" as "batch_norm_count",

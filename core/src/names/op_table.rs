@@ -9,30 +9,30 @@ pub struct KnownOp {
     pub label: &'static str,
     /// Whether TraceLens computes FLOPs and bytes for it. This decides which ops become rows of `unified_perf_summary`,
     /// whether or not Dormer can compute them.
-    pub modelled: bool,
+    pub modeled: bool,
 }
 
 /// Ops with the same label.
-struct Labelled {
+struct Labeled {
     label: &'static str,
-    is_modelled: bool,
+    is_modeled: bool,
     names: &'static [&'static str],
 }
 
 /// Ops with a performance model in TraceLens.
-const fn modelled(label: &'static str, names: &'static [&'static str]) -> Labelled {
-    Labelled {
+const fn modeled(label: &'static str, names: &'static [&'static str]) -> Labeled {
+    Labeled {
         label,
-        is_modelled: true,
+        is_modeled: true,
         names,
     }
 }
 
 /// Ops that have a label only.
-const fn labelled(label: &'static str, names: &'static [&'static str]) -> Labelled {
-    Labelled {
-        is_modelled: false,
-        ..modelled(label, names)
+const fn labeled(label: &'static str, names: &'static [&'static str]) -> Labeled {
+    Labeled {
+        is_modeled: false,
+        ..modeled(label, names)
     }
 }
 
@@ -42,7 +42,7 @@ pub fn known_ops() -> impl Iterator<Item = KnownOp> {
         of.names.iter().map(|name| KnownOp {
             name,
             label: of.label,
-            modelled: of.is_modelled,
+            modeled: of.is_modeled,
         })
     })
 }
@@ -53,43 +53,43 @@ pub fn known_op(name: &str) -> Option<KnownOp> {
 }
 
 #[rustfmt::skip]
-const OPS: &[Labelled] = &[
-    modelled("CONV_fwd", &["ConvBiasReLU_", "ConvBias_", "aten::convolution"]),
-    labelled("CONV_fwd", &["aten::cudnn_convolution", "aten::miopen_convolution"]),
-    modelled("CONV_bwd", &[
+const OPS: &[Labeled] = &[
+    modeled("CONV_fwd", &["ConvBiasReLU_", "ConvBias_", "aten::convolution"]),
+    labeled("CONV_fwd", &["aten::cudnn_convolution", "aten::miopen_convolution"]),
+    modeled("CONV_bwd", &[
         "ConvBiasReLU_Backward", "ConvBias_Backward", "aten::convolution_backward",
     ]),
-    modelled("CrossEntropy_fwd", &["CrossEntropyFunction"]),
-    labelled("CrossEntropy_bwd", &["CrossEntropyFunctionBackward"]),
-    labelled("SSM_bwd", &[
+    modeled("CrossEntropy_fwd", &["CrossEntropyFunction"]),
+    labeled("CrossEntropy_bwd", &["CrossEntropyFunctionBackward"]),
+    labeled("SSM_bwd", &[
         "DaoAILab::_causal_conv1d_bwd_cpp", "MambaSplitConv1dScanCombinedFnBackward",
     ]),
-    modelled("SSM_fwd", &["DaoAILab::_causal_conv1d_fwd_cpp", "MambaSplitConv1dScanCombinedFn"]),
-    modelled("SDPA_fwd", &[
+    modeled("SSM_fwd", &["DaoAILab::_causal_conv1d_fwd_cpp", "MambaSplitConv1dScanCombinedFn"]),
+    modeled("SDPA_fwd", &[
         "EvoformerAttention", "FlashAttnFunc", "aiter::_flash_attn_forward", "aiter::fmha_v3_fwd",
         "aiter::mha_fwd", "aiter::wrapper_fmha_v3_fwd", "aten::_scaled_dot_product_cudnn_attention",
         "aten::_scaled_dot_product_efficient_attention",
         "aten::_scaled_dot_product_flash_attention", "flash_attn::_flash_attn_forward",
         "flash_attn::_flash_attn_varlen_forward", "flash_attn_3::fwd",
     ]),
-    labelled("SDPA_fwd", &["aten::_efficient_attention_forward"]),
-    modelled("SDPA_bwd", &[
+    labeled("SDPA_fwd", &["aten::_efficient_attention_forward"]),
+    modeled("SDPA_bwd", &[
         "aiter::_flash_attn_backward", "aiter::mha_bwd", "aiter::wrapper_fmha_v3_bwd",
         "flash_attn::_flash_attn_backward", "flash_attn::_flash_attn_varlen_backward",
     ]),
-    labelled("SDPA_bwd", &[
+    labeled("SDPA_bwd", &[
         "FlashAttnFuncBackward", "FusedAttnFuncBackward", "aten::_efficient_attention_backward",
         "aten::_scaled_dot_product_cudnn_attention_backward",
         "aten::_scaled_dot_product_efficient_attention_backward",
         "aten::_scaled_dot_product_flash_attention_backward",
     ]),
-    modelled("RoPE_fwd", &[
+    modeled("RoPE_fwd", &[
         "FusedRoPEFunc", "aiter::fused_qk_rope_cat_and_cache_mla",
         "aiter::fused_qk_rope_concat_and_cache_mla", "aiter::rope_cached_positions_2c_fwd_impl",
         "sgl_kernel::rotary_embedding",
     ]),
-    labelled("RoPE_bwd", &["FusedRoPEFuncBackward"]),
-    modelled("elementwise", &[
+    labeled("RoPE_bwd", &["FusedRoPEFuncBackward"]),
+    modeled("elementwise", &[
         "LigerSiLUMulFunction", "_C::silu_and_mul", "aiter::gelu_and_mul",
         "aiter::gelu_tanh_and_mul", "aiter::mixed_sample_outer_exponential", "aiter::silu_and_mul",
         "aten::add", "aten::add_", "aten::clamp_max", "aten::clamp_max_", "aten::clamp_min",
@@ -102,13 +102,13 @@ const OPS: &[Labelled] = &[
         "primus_turbo::quantize_mxfp4_dual", "primus_turbo_cpp_extension::quantize_fp8_tensorwise",
         "primus_turbo_cpp_extension::quantize_mxfp4_dual", "sgl_kernel::silu_and_mul",
     ]),
-    modelled("MoE_comm_fwd", &["MoECombine", "MoEDispatch"]),
-    labelled("MoE_comm_fwd", &["TokenPermuteMaskMap", "_OperationFuserAutogradFunction"]),
-    labelled("MoE_comm_bwd", &[
+    modeled("MoE_comm_fwd", &["MoECombine", "MoEDispatch"]),
+    labeled("MoE_comm_fwd", &["TokenPermuteMaskMap", "_OperationFuserAutogradFunction"]),
+    labeled("MoE_comm_bwd", &[
         "MoECombineBackward", "MoEDispatchBackward", "TokenPermuteMaskMapBackward",
         "_OperationFuserAutogradFunctionBackward",
     ]),
-    modelled("InferenceAttention", &[
+    modeled("InferenceAttention", &[
         "aiter::fmha_v3_varlen_fwd", "aiter::linear_attention_with_output_base",
         "aiter::mha_batch_prefill", "aiter::mha_varlen_fwd", "aiter::pa_decode_gluon",
         "aiter::pa_sparse_prefill_opus_fwd", "pseudo_mla_decode_fwd", "pseudo_mla_prefill_fwd",
@@ -117,7 +117,7 @@ const OPS: &[Labelled] = &[
         "sglang_profiler::tilelang_kernel_tilelang_sparse_fwd", "vllm::gdn_attention_core",
         "vllm::unified_attention_with_output",
     ]),
-    labelled("InferenceAttention", &[
+    labeled("InferenceAttention", &[
         "_C_cache_ops::concat_and_cache_mla", "_C_cache_ops::reshape_and_cache_flash",
         "aiter::get_mla_metadata_v1", "aiter::indexer_score_topk",
         "aiter::v4_attention_with_output->_swa_write_kernel (Synthetic Op)",
@@ -128,17 +128,17 @@ const OPS: &[Labelled] = &[
         "aiter::v4_attention_with_output->hca_compress_forward_D512_R128_NW8_SL128_S128_flydsl (Synthetic Op)",
         "hipModuleLaunchKernel->kv_indices_generate_kernel (Synthetic Op)",
     ]),
-    modelled("CustomCollective", &[
+    modeled("CustomCollective", &[
         "_C_custom_ar::all_reduce", "_C_custom_ar::qr_all_reduce", "aiter::all_gather_reg",
         "aiter::fused_allreduce_rmsnorm", "aiter::fused_allreduce_rmsnorm_",
         "aiter::reduce_scatter", "sgl_kernel::all_reduce_reg", "sgl_kernel::qr_all_reduce",
         "sglang::reg_all_gather_into_tensor",
     ]),
-    labelled("CustomCollective", &[
+    labeled("CustomCollective", &[
         "aiter::allgather_lastdim<std::bfloat16_t, 2>(aiter::RankData*, aiter::RankSignals, aiter::Signal*, std::bfloat16_t*, int, int, int) (Synthetic Op)",
         "aiter::allgather_lastdim<std::bfloat16_t, 4>(aiter::RankData*, aiter::RankSignals, aiter::Signal*, std::bfloat16_t*, int, int, int) (Synthetic Op)",
     ]),
-    modelled("GEMM", &[
+    modeled("GEMM", &[
         "_LayerNormLinearBackward_wgrad_mm", "_LayerNormLinearBackward_xgrad_mm",
         "_LayerNormLinear_yfwd_mm", "_LinearBackward_wgrad_mm", "_LinearBackward_xgrad_mm",
         "_Linear_yfwd_mm", "aiter::_gemm_a16w16_asm", "aiter::_gemm_a4w4_asm",
@@ -161,19 +161,19 @@ const OPS: &[Labelled] = &[
         "vllm::gemm_with_dynamic_quant", "vllm::rocm_aiter_triton_gemm_a8w8_blockscale",
         "vllm::rocm_unquantized_gemm",
     ]),
-    modelled("MoE_aux", &[
+    modeled("MoE_aux", &[
         "aiter::biased_grouped_topk_hip", "aiter::fused_dynamic_mxfp4_quant_moe_sort_hip",
         "aiter::moe_sorting_fwd", "aiter::mxfp4_moe_sort_hip", "aiter::topk_softplus",
         "sglang_profiler::fused_moe_triton_kernels_fused_append_shared_experts",
     ]),
-    labelled("MoE_aux", &[
+    labeled("MoE_aux", &[
         "_moe_C::moe_align_block_size",
         "aiter::fused_moe_->_fused_dynamic_mxfp4_quant_moe_sort_kernel (Synthetic Op)",
         "aiter::grouped_topk", "aiter::moe_align_block_size", "aiter::moe_fused_gate",
         "aiter::moe_sorting_opus_fwd", "aiter::moe_sum", "aiter::topk_sigmoid",
         "aiter::topk_softmax", "aiter::topk_softmax_asm",
     ]),
-    modelled("RMSNorm", &[
+    modeled("RMSNorm", &[
         "aiter::_fuse_rmsnorm_fp4_quant", "aiter::add_rmsnorm", "aiter::fused_add_rmsnorm_pad_",
         "aiter::rms_norm", "aiter::rmsnorm", "aiter::rmsnorm2d_fwd_ck",
         "aiter::rmsnorm2d_fwd_with_add_ck", "aiter::rmsnorm2d_fwd_with_dynamicquant_ck",
@@ -182,7 +182,7 @@ const OPS: &[Labelled] = &[
         "vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant",
         "vllm::rocm_aiter_triton_add_rmsnorm_pad",
     ]),
-    modelled("NORM_fwd", &[
+    modeled("NORM_fwd", &[
         "aiter::_groupnorm_run", "aten::_fused_rms_norm", "aten::batch_norm",
         "aten::cudnn_batch_norm", "aten::cudnn_group_norm", "aten::cudnn_instance_norm",
         "aten::cudnn_layer_norm", "aten::group_norm", "aten::instance_norm", "aten::layer_norm",
@@ -190,7 +190,7 @@ const OPS: &[Labelled] = &[
         "aten::miopen_layer_norm", "aten::native_batch_norm", "aten::native_group_norm",
         "aten::native_instance_norm", "aten::native_layer_norm", "primus::fused_ln_modulate",
     ]),
-    modelled("MoE_unfused", &[
+    modeled("MoE_unfused", &[
         "aiter::ck_moe_stage1", "aiter::ck_moe_stage2", "aiter::moe_cktile2stages_gemm1_ck",
         "aiter::moe_cktile2stages_gemm2_ck", "pseudo_op::moe_flydsl_stage1",
         "pseudo_op::moe_flydsl_stage2", "pseudo_op::moe_gptq_awq_down",
@@ -198,28 +198,28 @@ const OPS: &[Labelled] = &[
         "pseudo_op::moe_triton_unfused_up",
         "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel",
     ]),
-    modelled("GroupQuant", &[
+    modeled("GroupQuant", &[
         "aiter::dynamic_per_group_scaled_quant", "aiter::dynamic_per_group_scaled_quant_fp4",
         "aiter::dynamic_per_tensor_quant", "aiter::dynamic_per_token_scaled_quant",
         "aiter::fused_dynamic_mx_quant_moe_sort_hip",
         "sglang_profiler::fused_mxfp4_quant_fused_flatten_mxfp4_quant",
         "sglang_profiler::quant_dynamic_mxfp4_quant", "vllm::triton_per_token_group_quant_fp8",
     ]),
-    modelled("MoE_fused", &[
+    modeled("MoE_fused", &[
         "aiter::fmoe_fp8_blockscale_g1u1", "aiter::fmoe_g1u1", "pseudo_op::moe_aiter_fused_1stage",
     ]),
-    modelled("mHC", &[
+    modeled("mHC", &[
         "aiter::mhc_fused_post_pre_gemm_sqrsum", "aiter::mhc_post",
         "aiter::mhc_pre_big_fuse_rmsnorm", "aiter::mhc_pre_gemm_sqrsum",
     ]),
-    labelled("FusedRoPE", &[
+    labeled("FusedRoPE", &[
         "aiter::unified_attention_with_output_base->_fused_qk_rope_reshape_and_cache_kernel (Synthetic Op)",
         "aiter::v4_attention_with_output->_inverse_rope_gptj_kernel (Synthetic Op)",
         "aiter::v4_attention_with_output->hca_norm_rope_scatter_D512_RD64_R128_KB1_rmsbf16_flydsl (Synthetic Op)",
         "aiter::v4_attention_with_output->qk_norm_rope_H32_D512_RD64_flydsl (Synthetic Op)",
         "aiter::v4_attention_with_output->qk_norm_rope_H64_D512_RD64_flydsl (Synthetic Op)",
     ]),
-    modelled("NORM_bwd", &[
+    modeled("NORM_bwd", &[
         "aten::_fused_rms_norm_backward", "aten::batch_norm_backward",
         "aten::cudnn_batch_norm_backward", "aten::cudnn_group_norm_backward",
         "aten::cudnn_instance_norm_backward", "aten::cudnn_layer_norm_backward",
@@ -232,12 +232,12 @@ const OPS: &[Labelled] = &[
         "aten::native_layer_norm_backward", "aten::native_rms_norm_backward",
         "aten::rms_norm_backward", "primus::fused_ln_modulate_backward",
     ]),
-    modelled("reduce", &[
+    modeled("reduce", &[
         "aten::amax", "aten::amin", "aten::cumprod", "aten::cumsum", "aten::linalg_norm",
         "aten::logsumexp", "aten::max", "aten::mean", "aten::min", "aten::norm", "aten::std",
         "aten::sum", "aten::var",
     ]),
-    modelled("GroupedGEMM_fwd", &[
+    modeled("GroupedGEMM_fwd", &[
         "primus_turbo::grouped_gemm", "primus_turbo::grouped_gemm_impl",
         "primus_turbo::grouped_gemm_variable_k", "primus_turbo::grouped_gemm_variable_k_impl",
         "primus_turbo_cpp_extension::ck_grouped_gemm",
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn some_ops_have_a_label_and_no_model() {
-        assert!(known_op("aten::convolution").is_some_and(|op| op.modelled));
-        assert!(known_op("aten::cudnn_convolution").is_some_and(|op| !op.modelled));
+        assert!(known_op("aten::convolution").is_some_and(|op| op.modeled));
+        assert!(known_op("aten::cudnn_convolution").is_some_and(|op| !op.modeled));
     }
 }

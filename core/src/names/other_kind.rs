@@ -2,9 +2,9 @@
 
 use super::Family;
 use super::words::holds;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// Kinds of work in addition to the families.
     pub(crate) enum OtherKind {
         /// Reads rows by index; includes the gradient of that.

@@ -3,9 +3,9 @@
 use ReductionKind::*;
 
 use super::words::{Words, classify, holds, without_namespace};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// Kinds of work along an axis.
     pub(crate) enum ReductionKind {
         Softmax => "softmax",

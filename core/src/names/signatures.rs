@@ -3,7 +3,7 @@
 //! The profiler records arguments by position, without names, and records neither the overload nor which arguments are
 //! keyword-only. [`overloads`] lists the candidates.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 /// The signatures, as text, one per line.
 const ATEN: &str = include_str!("aten.txt");
@@ -24,7 +24,7 @@ pub(crate) fn is_tensor_type(recorded: &str) -> bool {
     !recorded.is_empty() && !NO_TENSORS.into_iter().any(is)
 }
 
-labelled! {
+labeled! {
     /// The kind of an argument, with PyTorch's type name, as used in the table.
     pub(crate) enum Kind {
         Tensor => "Tensor",

@@ -18,7 +18,7 @@
 
 use super::convolution;
 use super::words::{Words, classify, holds, leading_digits};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 /// The tile that one workgroup computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,7 +199,7 @@ impl Split {
     }
 }
 
-labelled! {
+labeled! {
     /// The generation of NVIDIA GPUs that a kernel was built for, with its compute capability.
     pub(crate) enum Generation {
         Volta => "Volta (7.0)",

@@ -1,8 +1,8 @@
 //! Kernels that `torch.compile` generates: the prefix of a name gives the kind of loop.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The kind of loop in a generated kernel.
     pub(crate) enum LoopKind {
         /// Each element separately.

@@ -4,15 +4,15 @@
 use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::mask::Mask;
 use super::packed_attention::Lengths;
-use super::{Modelled, OpInput, Param, bare, matrices, unlisted};
+use super::{Modeled, OpInput, Param, bare, matrices, unlisted};
 
 /// Attention with a bias, [`ATEN_OTHER`]. TraceLens reads older calls the same way.
-pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
+pub(super) fn scaled_other(input: &OpInput) -> Option<Modeled> {
     ATEN_OTHER.with_params(input, other_layout(input).forward(input))
 }
 
 /// Its backward pass, from the forward call.
-pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
+pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modeled> {
     ATEN_OTHER.with_params(input, other_layout(input).backward(input))
 }
 
@@ -40,7 +40,7 @@ pub(super) const SCALED_FLASH_BACKWARD: Layout = ATEN_FLASH.at(1, Some(10), 11);
 
 /// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias[4], out, lse, seed, offset,
 /// dropout[9], gradients[10], causal[11])`; in PyTorch 2.0 `(dO, q, k, v, out, lse, causal[6], …)`.
-pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modeled> {
     let is_older = input.is_flag(6);
     let layout = Layout {
         bias: (!is_older).then_some(4),
@@ -192,16 +192,16 @@ impl Efficient {
         Lengths::read(input, self.starts, [max_q, max_kv])
     }
 
-    pub(super) fn backward(&self, input: &OpInput) -> Option<Modelled> {
+    pub(super) fn backward(&self, input: &OpInput) -> Option<Modeled> {
         self.counted(input, Layout::backward, |sizes| sizes.backward_flops(true))
     }
 
     fn counted(
         &self,
         input: &OpInput,
-        pass: fn(&Layout, &OpInput) -> Option<Modelled>,
+        pass: fn(&Layout, &OpInput) -> Option<Modeled>,
         flops: fn(&Attention) -> f64,
-    ) -> Option<Modelled> {
+    ) -> Option<Modeled> {
         if self.used.is_some_and(|at| input.sizes(at).is_some()) {
             return None;
         }
@@ -219,12 +219,12 @@ impl Efficient {
 }
 
 /// `_efficient_attention_forward(…)`, `efficient_attention_forward_cutlass(…)`.
-pub(super) fn efficient_forward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn efficient_forward(input: &OpInput) -> Option<Modeled> {
     Efficient::of_forward(input)?.counted(input, Layout::forward, Attention::forward_flops)
 }
 
 /// `FlashAttnQKVPackedFunc(qkv, dropout, scale, causal[3], …)` with qkv of B × N × 3 × H × d.
-pub(super) fn qkv_packed(input: &OpInput) -> Option<Modelled> {
+pub(super) fn qkv_packed(input: &OpInput) -> Option<Modeled> {
     let [batch, n, _, heads, d] = input.sized(0)?;
     let causal = input.flag(3)?;
     let sizes = Attention {
@@ -241,7 +241,7 @@ pub(super) fn qkv_packed(input: &OpInput) -> Option<Modelled> {
 
 /// Transformer Engine's `FusedAttnFunc(…)`: Q, K and V are the first three tensors of four dimensions; the layout and
 /// the mask are names among its values.
-pub(super) fn te_fused(input: &OpInput) -> Option<Modelled> {
+pub(super) fn te_fused(input: &OpInput) -> Option<Modeled> {
     let q = (0..input.n_args()).find(|at| input.sizes(*at).is_some_and(|s| s.len() == 4))?;
     let mut words = (0..input.n_args()).map(|at| input.value(at));
     let is_causal = words.clone().find(|word| {

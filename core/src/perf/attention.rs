@@ -14,7 +14,7 @@ use super::dtype;
 use super::mask::{Mask, Window};
 use super::packed_attention::{Lengths, Packed, packed};
 use super::params::{self, Param, Params};
-use super::{Modelled, OpInput, Work, matrices, on_matrices};
+use super::{Modeled, OpInput, Work, matrices, on_matrices};
 
 /// Sizes of an attention.
 #[derive(Debug, Clone, Copy)]
@@ -339,7 +339,7 @@ impl Layout {
     }
 
     /// The work of `ours` with the parameters of this layout, which is how TraceLens reads the call.
-    pub(super) fn with_params(&self, input: &OpInput, ours: Option<Modelled>) -> Option<Modelled> {
+    pub(super) fn with_params(&self, input: &OpInput, ours: Option<Modeled>) -> Option<Modeled> {
         let ours = ours?;
         let is_causal = self.causal.filter(|at| input.is_flag(*at));
         let is_causal = is_causal.and_then(|at| input.flag(at));
@@ -348,17 +348,17 @@ impl Layout {
         Some(ours.with(self.params(input, &sizes)))
     }
 
-    pub(super) fn forward(&self, input: &OpInput) -> Option<Modelled> {
+    pub(super) fn forward(&self, input: &OpInput) -> Option<Modeled> {
         self.forward_of(input, &self.read(input)?)
     }
 
     /// The forward pass of these sizes.
-    pub(super) fn forward_of(&self, input: &OpInput, sizes: &Attention) -> Option<Modelled> {
+    pub(super) fn forward_of(&self, input: &OpInput, sizes: &Attention) -> Option<Modeled> {
         let bytes = || Some(sizes.forward_bytes(input, self.q)? + self.bias_bytes(input, false)?);
         self.counted(input, sizes, Attention::forward_flops, bytes())
     }
 
-    pub(super) fn backward(&self, input: &OpInput) -> Option<Modelled> {
+    pub(super) fn backward(&self, input: &OpInput) -> Option<Modeled> {
         let sizes = self.read(input)?;
         // Whether the gradient of the bias is written.
         let is_asked = self.gradients.is_some_and(|at| {
@@ -376,7 +376,7 @@ impl Layout {
         sizes: &Attention,
         flops: fn(&Attention) -> f64,
         bytes: Option<f64>,
-    ) -> Option<Modelled> {
+    ) -> Option<Modeled> {
         if self.hidden.iter().any(|at| input.sizes(*at).is_some()) {
             return None;
         }

@@ -4,11 +4,11 @@
 //! each token.
 
 use super::input::product;
-use super::{Modelled, OpInput, moved};
+use super::{Modeled, OpInput, moved};
 
 /// `reshape_and_cache(k, v, k cache, v cache, places[4], …)`, and
 /// `concat_and_cache_mla(kv, k_pe, cache, places[3], …)`.
-pub(super) fn placed(input: &OpInput, places: usize) -> Option<Modelled> {
+pub(super) fn placed(input: &OpInput, places: usize) -> Option<Modeled> {
     let n = product(input.sizes(0)?) + product(input.sizes(1)?);
     let places = input.tensor(places);
     let places = places.map_or(Some(0.0), |places| places.bytes());

@@ -5,17 +5,17 @@
 use super::input::Tensor;
 use super::norm::rms_flops;
 use super::params::{self, Param, Params};
-use super::{Modelled, OpInput, moved, vectors};
+use super::{Modeled, OpInput, moved, vectors};
 use crate::base::sort::Arrange;
 
 /// `all_reduce(…, x, …)`: read and written in place.
-pub(super) fn all_reduce(input: &OpInput) -> Option<Modelled> {
+pub(super) fn all_reduce(input: &OpInput) -> Option<Modeled> {
     let x = input.largest(|_| true)?;
     Some(shaped(&x, x.bytes().map(|bytes| 2.0 * bytes)))
 }
 
 /// `reduce_scatter(…, in, out)`, `all_gather(…, in, out)`.
-pub(super) fn in_and_out(input: &OpInput) -> Option<Modelled> {
+pub(super) fn in_and_out(input: &OpInput) -> Option<Modeled> {
     let mut sizes: Vec<_> = input.tensors().filter(|x| x.shape.len() > 1).collect();
     sizes.arrange_by(|a, b| b.n().total_cmp(&a.n()));
     let [one, other, ..] = sizes.as_slice() else {
@@ -27,7 +27,7 @@ pub(super) fn in_and_out(input: &OpInput) -> Option<Modelled> {
     ))
 }
 
-fn shaped(x: &Tensor, bytes: Option<f64>) -> Modelled {
+fn shaped(x: &Tensor, bytes: Option<f64>) -> Modeled {
     moved(bytes).with(shape_params(x))
 }
 
@@ -40,7 +40,7 @@ fn shape_params(x: &Tensor) -> Params {
 }
 
 /// All-reduce, addition of the residual and norm in one kernel: four passes over x.
-pub(super) fn all_reduce_rms_norm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn all_reduce_rms_norm(input: &OpInput) -> Option<Modeled> {
     let x = input.tensors().find(|x| x.shape.len() > 1)?;
     let channels = *x.shape.last()? as f64;
     let n = x.n();

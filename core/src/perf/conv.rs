@@ -12,7 +12,7 @@
 use super::dtype;
 use super::input::product;
 use super::params::{self, Param, Params};
-use super::{Modelled, OpInput, Work, bare};
+use super::{Modeled, OpInput, Work, bare};
 
 /// The arguments from `x` on: x, w, bias, stride, padding, dilation, transposed, output padding,
 /// groups. `convolution_backward` has the gradient before them.
@@ -145,12 +145,12 @@ impl<'a> Conv<'a> {
         2.0 * product(self.filter.get(1..).unwrap_or_default()) * product(centers)
     }
 
-    pub(super) fn forward(&self) -> Option<Modelled> {
+    pub(super) fn forward(&self) -> Option<Modeled> {
         Some(bare(self.work()?).with(self.params()))
     }
 
     /// The gradients of all operands.
-    pub(super) fn backward(&self) -> Option<Modelled> {
+    pub(super) fn backward(&self) -> Option<Modeled> {
         self.backward_to([true, true, self.has_bias])
     }
 
@@ -172,7 +172,7 @@ impl<'a> Conv<'a> {
     }
 
     /// `asked`: whether the gradients of input, filter and bias are requested.
-    fn backward_to(&self, asked: [bool; 3]) -> Option<Modelled> {
+    fn backward_to(&self, asked: [bool; 3]) -> Option<Modeled> {
         let out = self.out()?;
         let channels = *out.get(1)? as f64;
         let (n_x, n_w, n_out) = (product(self.shape), product(self.filter), product(&out));
@@ -240,7 +240,7 @@ pub(super) fn convolution<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
 }
 
 /// `convolution_backward(dY, x, w, bias sizes, stride, …, groups[9], mask[10])`.
-pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn convolution_backward(input: &OpInput) -> Option<Modeled> {
     let conv = Conv {
         listed_bias: Param::Flags(Vec::new()),
         ..Conv::with_settings(input, 1, 4)?
@@ -249,7 +249,7 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
 }
 
 /// The convolution of a forward call that TraceLens does not know, with its parameters.
-pub(crate) fn of_call(input: &OpInput) -> Option<Modelled> {
+pub(crate) fn of_call(input: &OpInput) -> Option<Modeled> {
     let conv = match input.name.strip_prefix("aten::")? {
         "conv1d" | "conv2d" | "conv3d" => functional(input),
         "conv_transpose1d" | "conv_transpose2d" | "conv_transpose3d" => functional_transpose(input),
@@ -320,7 +320,7 @@ fn adds(input: &OpInput) -> bool {
 }
 
 /// The convolution and what such a call does with its result.
-pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
+pub(super) fn with_relu(input: &OpInput) -> Option<Modeled> {
     let conv = before_relu(input)?;
     let work = conv.work()?;
     let n_out = product(&conv.out()?);

@@ -7,12 +7,12 @@ use super::dtype;
 use super::index::padded;
 use super::input::{Tensor, broadcast, product};
 use super::params;
-use super::{Modelled, OpInput, moved, on_vectors, vectors};
+use super::{Modeled, OpInput, moved, on_vectors, vectors};
 use crate::names::signatures::has_out_operand;
 
 /// `f(x)`, and `f(x, out)`. For `copy_(to, from)` TraceLens calls the target "in". Exponents and bounds may be tensors
 /// as well, which TraceLens takes as results: see [`pointwise`].
-pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
+pub(super) fn unary(input: &OpInput) -> Option<Modeled> {
     let n = product(input.shape(0)?);
     let dtype_in = input.dtype(0);
     let takes_two = ["aten::pow", "aten::clamp_min", "aten::clamp_max"].contains(&input.name);
@@ -22,14 +22,14 @@ pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
         let size_out = dtype_out.map_or(Some(size_in), dtype::bytes)?;
         Some(n * size_in * share_in + n * size_out * share_out)
     };
-    let modelled = match takes_two && dtype_out.is_some() {
+    let modeled = match takes_two && dtype_out.is_some() {
         true => pointwise(input)?,
-        false => Modelled {
+        false => Modeled {
             their_bytes: bytes([1.0; 2]),
             ..on_vectors(dtype_in, n, bytes(distinct_shares(input)))
         },
     };
-    Some(modelled.with(params::of_one(input, 0, dtype_out, stride_out)))
+    Some(modeled.with(params::of_one(input, 0, dtype_out, stride_out)))
 }
 
 /// The share of the elements of the first two operands that are distinct in memory. TraceLens counts all of them.
@@ -47,7 +47,7 @@ fn result_at<'a>(input: &OpInput<'a>, at: usize) -> (Option<&'a str>, Option<&'a
 
 /// `f(x, y)` and `f(x, y, out)` with broadcast shapes. Without a result argument, the type is the wider one of two
 /// tensors, else the first operand's.
-pub(super) fn binary(input: &OpInput) -> Option<Modelled> {
+pub(super) fn binary(input: &OpInput) -> Option<Modeled> {
     binary_to(input, result_at(input, 2))
 }
 
@@ -55,7 +55,7 @@ pub(super) fn binary(input: &OpInput) -> Option<Modelled> {
 pub(super) fn binary_to(
     input: &OpInput,
     (dtype_out, stride_out): (Option<&str>, Option<&[i64]>),
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let (shape_1, shape_2) = (input.shape(0)?, input.shape(1)?);
     let n_out = product(&broadcast(shape_1, shape_2)?);
     let (dtype_1, dtype_2) = (input.dtype(0), input.dtype(1));
@@ -70,21 +70,21 @@ pub(super) fn binary_to(
         Some(read + n_out * size_out)
     };
     let params = params::of_two(input, [0, 1], dtype_out, stride_out);
-    let modelled = Modelled {
+    let modeled = Modeled {
         their_bytes: bytes([1.0; 2]),
         ..on_vectors(dtype_1, n_out, bytes(distinct_shares(input)))
     };
-    Some(modelled.with(params))
+    Some(modeled.with(params))
 }
 
 /// Any number of tensors in, one result of their common shape and type: `sub`, `where`, `gelu`, and the backward of
 /// each, which reads the gradient in addition to the saved tensors.
-pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
+pub(super) fn pointwise(input: &OpInput) -> Option<Modeled> {
     mapped(input, |widest| widest.element_bytes())
 }
 
 /// `abs`, `angle`: complex numbers give real ones, half as wide.
-pub(super) fn magnitude(input: &OpInput) -> Option<Modelled> {
+pub(super) fn magnitude(input: &OpInput) -> Option<Modeled> {
     mapped(input, |x| {
         let is_complex = dtype::rank(x.dtype) == dtype::Rank::Complex;
         Some(x.element_bytes()? / if is_complex { 2.0 } else { 1.0 })
@@ -92,7 +92,7 @@ pub(super) fn magnitude(input: &OpInput) -> Option<Modelled> {
 }
 
 /// In-place ops, whose result replaces the first operand: `masked_fill_`, `sub_`.
-pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
+pub(super) fn in_place(input: &OpInput) -> Option<Modeled> {
     let target = input.tensor(0)?;
     let n = target.n();
     let bytes = || Some(read_bytes(input)? + target.bytes()?);
@@ -101,10 +101,7 @@ pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
 
 /// `result_bytes` gives the bytes of a result element from the widest operand, one for a flag, unless the output tensor
 /// is among the arguments.
-pub(super) fn mapped(
-    input: &OpInput,
-    result_bytes: fn(&Tensor) -> Option<f64>,
-) -> Option<Modelled> {
+pub(super) fn mapped(input: &OpInput, result_bytes: fn(&Tensor) -> Option<f64>) -> Option<Modeled> {
     let (operands, out) = operands_and_out(input);
     let mut shape: Vec<i64> = Vec::new();
     let mut widest: Option<Tensor> = None;
@@ -168,12 +165,12 @@ fn read_once(tensor: &Tensor) -> Option<f64> {
 
 /// `fill_`, `normal_`: the target is written, nothing is read or computed. For `clamp_`, `mul_` … on a list, see
 /// [`super::optimizer`].
-pub(super) fn fill(input: &OpInput) -> Option<Modelled> {
+pub(super) fn fill(input: &OpInput) -> Option<Modeled> {
     Some(moved(input.tensor(0)?.bytes()))
 }
 
 /// `to(x, type, …)`, `_to_copy(x, type, …)`: x is read and written in the other type.
-pub(super) fn cast(input: &OpInput) -> Option<Modelled> {
+pub(super) fn cast(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let bytes = || Some(x.distinct_bytes()? + x.n() * dtype::bytes_of_code(input.value(1))?);
     Some(on_vectors(x.dtype, x.n(), bytes()))
@@ -181,14 +178,14 @@ pub(super) fn cast(input: &OpInput) -> Option<Modelled> {
 
 /// `randn(sizes, type, …)`, `full(sizes, value, type, …)`: the tensor is written, with elements of four bytes if no
 /// type is given.
-pub(super) fn made(input: &OpInput, type_at: usize) -> Option<Modelled> {
+pub(super) fn made(input: &OpInput, type_at: usize) -> Option<Modeled> {
     let size = dtype::bytes_of_code(input.value(type_at)).unwrap_or(4.0);
     Some(moved(Some(product(&input.integers(0)?) * size)))
 }
 
 /// `arange(start, end, step, out)` and its shorter forms. The result is written; its length follows from the bounds,
 /// since its shape is recorded before it is resized.
-pub(super) fn arange(input: &OpInput) -> Option<Modelled> {
+pub(super) fn arange(input: &OpInput) -> Option<Modeled> {
     let out = input.tensors().last()?;
     let numbers: Vec<f64> = (0..input.n_args())
         .map_while(|position| input.number(position))
@@ -204,14 +201,14 @@ pub(super) fn arange(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `replication_padNd(x, pad)`: x is read, the padded result written.
-pub(super) fn replication_pad(input: &OpInput) -> Option<Modelled> {
+pub(super) fn replication_pad(input: &OpInput) -> Option<Modeled> {
     let shape = input.sizes(0)?;
     Some(resized(input, shape, &padded(shape, &input.integers(1)?)?))
 }
 
 /// `reflection_padNd_backward(dY, x, pad)`, `replication_padNd_backward`: each element of the padded gradient is read
 /// and added to its source position; x itself is not read. Not in TraceLens.
-pub(super) fn pad_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn pad_backward(input: &OpInput) -> Option<Modeled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(gradient.bytes()? + x.bytes()?);
     Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
@@ -219,7 +216,7 @@ pub(super) fn pad_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `upsample_nearestNd(x, size)`, or with scale factors for each dimension instead of the size. TraceLens reads sizes
 /// only, so calls with factors have no parameters.
-pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
+pub(super) fn upsample(input: &OpInput) -> Option<Modeled> {
     let shape = input.sizes(0)?;
     let (outer, inner) = shape.split_at_checked(2)?;
     let sizes = input.integers(1);
@@ -237,14 +234,14 @@ pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
         return None;
     }
     let out: Vec<i64> = outer.iter().copied().chain(resized_inner).collect();
-    let mut modelled = resized(input, shape, &out);
+    let mut modeled = resized(input, shape, &out);
     if !has_sizes {
-        modelled.params.clear();
+        modeled.params.clear();
     }
-    Some(modelled)
+    Some(modeled)
 }
 
-fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modelled {
+fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modeled {
     let dtype = input.dtype(0);
     let (n_in, n_out) = (product(shape), product(out));
     let mut all = vec![
@@ -259,7 +256,7 @@ fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modelled {
 
 /// `silu_and_mul(out, x)`: x contains gate and value next to each other, twice the size of the result. Five operations
 /// per element: exp, add, divide, and two multiplications; eight for `gelu_and_mul`, and ten for `gelu_tanh_and_mul`.
-pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
+pub(super) fn gated(input: &OpInput) -> Option<Modeled> {
     let flops_each = match input.name {
         name if name.contains("gelu_tanh") => 10.0,
         name if name.contains("gelu") => 8.0,
@@ -278,7 +275,7 @@ pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
 
 /// `native_dropout(x, p, train)`, `_fused_dropout`: in addition to the result, a flag per element says whether it was
 /// kept.
-pub(super) fn dropout(input: &OpInput) -> Option<Modelled> {
+pub(super) fn dropout(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let flags = if input.flag_or(2, true)? { x.n() } else { 0.0 };
     Some(on_vectors(
@@ -289,33 +286,33 @@ pub(super) fn dropout(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `glu(x, dim)`: one half of x is the gate of the other.
-pub(super) fn glu(input: &OpInput) -> Option<Modelled> {
+pub(super) fn glu(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     Some(vectors(x.dtype, x.n() / 2.0, 1.5 * x.n()))
 }
 
 /// `glu_backward(dY, x, dim)`: a gradient as large as x.
-pub(super) fn glu_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn glu_backward(input: &OpInput) -> Option<Modeled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(gradient.bytes()? + 2.0 * x.bytes()?);
     Some(on_vectors(x.dtype, x.n(), bytes()))
 }
 
 /// `complex(x, y)`, `polar(length, angle)`: two real numbers make a complex one, twice as wide.
-pub(super) fn to_complex(input: &OpInput) -> Option<Modelled> {
+pub(super) fn to_complex(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     Some(vectors(x.dtype, x.n(), 4.0 * x.n()))
 }
 
 /// `silu(out, x)` of libraries: x is read, the result written.
-pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
+pub(super) fn out_first(input: &OpInput) -> Option<Modeled> {
     let (out, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(out.bytes()? + x.bytes()?);
     Some(on_vectors(x.dtype, out.n(), bytes()))
 }
 
 /// Every tensor moves once: library kernels that take every operand and result as an argument.
-pub(super) fn operands(input: &OpInput) -> Option<Modelled> {
+pub(super) fn operands(input: &OpInput) -> Option<Modeled> {
     let largest = input.largest(|_| true)?;
     Some(on_vectors(largest.dtype, largest.n(), read_bytes(input)))
 }

@@ -3,7 +3,7 @@
 
 use super::model_config::{LanguageModel, Matrix, Role, Weights};
 use super::moe::{Mixture, Stored};
-use super::{ComputeSpec, Modelled, Param, Work, bare, dtype, moved};
+use super::{ComputeSpec, Modeled, Param, Work, bare, dtype, moved};
 use crate::names::batch::{Batch, Sums};
 
 /// Activations of M × K times weights of K × N. Weights may have a narrower type than activations.
@@ -12,7 +12,7 @@ pub(crate) fn gemm(
     m: u64,
     activations: &str,
     weights: Option<&Weights>,
-) -> Modelled {
+) -> Modeled {
     let math = weights
         .and_then(|weights| weights.math)
         .unwrap_or(activations);
@@ -27,7 +27,7 @@ pub(crate) fn gemm_of(
     m: u64,
     bytes: Option<(f64, f64)>,
     compute: Option<ComputeSpec>,
-) -> Modelled {
+) -> Modeled {
     let Matrix { batch, n, k } = matrix;
     let [b, m, n, k] = [batch, m, n, k].map(|size| size as f64);
     let bytes = bytes.map(|(size, weight)| b * ((m * k + m * n) * size + k * n * weight));
@@ -64,7 +64,7 @@ pub(crate) fn experts(
     kernel: &str,
     activations: &str,
     weights: Option<&Weights>,
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let named = Stored::named(kernel, activations).filter(Stored::is_known);
     let stored = named.unwrap_or_else(|| match weights {
         Some(weights) => Stored::of(Some(weights.bytes), weights.math.unwrap_or(activations)),
@@ -132,7 +132,7 @@ impl PagedSizes {
 
 /// Attention of a step. With a sliding window, the sums over requests give a bound, which is exact if all contexts are
 /// longer than the window, or all are shorter.
-pub(crate) fn attention(batch: &Batch, sizes: PagedSizes, activations: &str) -> Option<Modelled> {
+pub(crate) fn attention(batch: &Batch, sizes: PagedSizes, activations: &str) -> Option<Modeled> {
     let tokens = batch.tokens()? as f64;
     let pairs = batch.pairs()?;
     let phases = [batch.context, batch.generation];
@@ -187,7 +187,7 @@ fn sq_beyond_first(sums: &Sums) -> Option<f64> {
 }
 
 /// Full attention from batch, tokens, heads and head dimension.
-pub(crate) fn full_attention(sizes: [u64; 4], activations: &str, math: &str) -> Modelled {
+pub(crate) fn full_attention(sizes: [u64; 4], activations: &str, math: &str) -> Modeled {
     let [b, n, h, d] = sizes.map(|size| size as f64);
     let work = Work {
         flops: 4.0 * b * h * d * n * n,
@@ -207,12 +207,12 @@ pub(crate) fn full_attention(sizes: [u64; 4], activations: &str, math: &str) -> 
 }
 
 /// Moves this many elements of a type, with negligible computation.
-pub(crate) fn elements(n: u64, activations: &str) -> Modelled {
+pub(crate) fn elements(n: u64, activations: &str) -> Modeled {
     moved(dtype::bytes(activations).map(|size| n as f64 * size))
 }
 
 /// Moves this many bytes.
-pub(crate) fn bytes(n: f64) -> Modelled {
+pub(crate) fn bytes(n: f64) -> Modeled {
     moved(Some(n))
 }
 

@@ -7,7 +7,7 @@
 //! takes a pass for each: the result of one is written, and read by the next.
 
 use super::input::{Tensor, product};
-use super::{Modelled, OpInput, on_vectors};
+use super::{Modeled, OpInput, on_vectors};
 
 /// What a compute unit can keep on chip, in bytes.
 const ON_CHIP_BYTES: f64 = 262_144.0;
@@ -26,14 +26,14 @@ pub(super) fn dims(input: &OpInput) -> Option<Vec<i64>> {
 }
 
 /// `_fft_c2c(x, dims, …)`.
-pub(super) fn complex(input: &OpInput, dims: &[i64]) -> Option<Modelled> {
+pub(super) fn complex(input: &OpInput, dims: &[i64]) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let points = points(x.shape, dims)?;
     transform(&x, 5.0 * x.n(), points, dims.len(), x.bytes())
 }
 
 /// `_fft_r2c(x, dims, …, onesided[3])`.
-pub(super) fn from_real(input: &OpInput, dims: &[i64], is_onesided: bool) -> Option<Modelled> {
+pub(super) fn from_real(input: &OpInput, dims: &[i64], is_onesided: bool) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let last = size_of(x.shape, *dims.last()?)?;
     let kept = match is_onesided {
@@ -51,7 +51,7 @@ pub(super) fn from_real(input: &OpInput, dims: &[i64], is_onesided: bool) -> Opt
 }
 
 /// `_fft_c2r(x, dims, …, size of the last dimension[3])`.
-pub(super) fn to_real(input: &OpInput) -> Option<Modelled> {
+pub(super) fn to_real(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let dims = input.integers(1)?;
     let last = size_of(x.shape, *dims.last()?).filter(|size| *size > 0.0)?;
@@ -68,7 +68,7 @@ fn transform(
     points: f64,
     n_dims: usize,
     written: Option<f64>,
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let bytes = || {
         let written = written?;
         let n_transforms = x.n() / points.max(1.0);

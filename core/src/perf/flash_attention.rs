@@ -2,7 +2,7 @@
 //! [`attention`](super::attention).
 
 use super::attention::{Attention, FLASH, Layout};
-use super::{Modelled, OpInput, matrices, on_matrices, unlisted};
+use super::{Modeled, OpInput, matrices, on_matrices, unlisted};
 
 /// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
 pub(super) const FORWARD: Layout = FLASH.window(6);
@@ -97,16 +97,16 @@ pub(super) fn varlen_function(input: &OpInput) -> Layout {
 }
 
 /// `flash_attn_3::fwd` or its backward pass; TraceLens has no model for packed sequences.
-pub(super) fn listed_if_dense(input: &OpInput, modelled: Option<Modelled>) -> Option<Modelled> {
+pub(super) fn listed_if_dense(input: &OpInput, modeled: Option<Modeled>) -> Option<Modeled> {
     match input.sizes(7) {
-        Some(_) => unlisted(modelled),
-        None => modelled,
+        Some(_) => unlisted(modeled),
+        None => modeled,
     }
 }
 
 /// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11], window[12], …)`. TraceLens
 /// reads positions 8 and 10.
-pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn flash_backward(input: &OpInput) -> Option<Modeled> {
     let theirs = Layout {
         causal_default: true,
         ..FLASH.at(1, Some(8), 10)
@@ -118,7 +118,7 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12], window[13], …)`. TraceLens takes the
 /// first three as Q, K and V.
-pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn aiter_backward(input: &OpInput) -> Option<Modeled> {
     let [theirs, ours] = [0, 1].map(|q| AITER.at(q, Some(10), 12).window(13));
     theirs.with_params(input, ours.backward(input))
 }
@@ -126,7 +126,7 @@ pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
 /// SageAttention's Triton kernel `sage_fwd(q, k, v, …)`: the scales of Q and K have the heads in their second
 /// dimension, which tells whether the heads of Q precede or follow the positions. No mask is recorded; the diffusion
 /// models that it is made for have none.
-pub(super) fn sage(input: &OpInput) -> Option<Modelled> {
+pub(super) fn sage(input: &OpInput) -> Option<Modeled> {
     let scales = (3..input.n_args()).find_map(|at| <[i64; 3]>::try_from(input.sizes(at)?).ok());
     let [_, heads, _] = scales?;
     let read = |at: usize| {
@@ -142,13 +142,13 @@ pub(super) fn sage(input: &OpInput) -> Option<Modelled> {
     let [.., d_v] = read(2)?;
     let sizes = Attention::new(read(0)?, [n_kv, h_kv, d_v]);
     let bytes = sizes.forward_bytes(input, 0);
-    let modelled = on_matrices(input.dtype(0), sizes.forward_flops(), bytes);
-    Some(modelled.with(EVOFORMER.params(input, &sizes)))
+    let modeled = on_matrices(input.dtype(0), sizes.forward_flops(), bytes);
+    Some(modeled.with(EVOFORMER.params(input, &sizes)))
 }
 
 /// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d, or its backward pass; every row counts as a
 /// batch.
-pub(super) fn evoformer(input: &OpInput, is_backward: bool) -> Option<Modelled> {
+pub(super) fn evoformer(input: &OpInput, is_backward: bool) -> Option<Modeled> {
     let [b, rows, n_q, h_q, d_qk] = input.sized(0)?;
     let [_, _, n_kv, h_kv, _] = input.sized(1)?;
     let [_, _, _, _, d_v] = input.sized(2)?;
@@ -162,7 +162,7 @@ pub(super) fn evoformer(input: &OpInput, is_backward: bool) -> Option<Modelled> 
 
 /// `na2d_forward(q, k, v, window[3], …)` with q of B × height × width × H × d, in older versions B × H × height × width
 /// × d: each query attends to as many keys as the window has positions. Not in TraceLens.
-pub(super) fn neighborhood(input: &OpInput) -> Option<Modelled> {
+pub(super) fn neighborhood(input: &OpInput) -> Option<Modeled> {
     let [q, k, v] = [input.tensor(0)?, input.tensor(1)?, input.tensor(2)?];
     let window = input.numbers(3)?;
     // One number is the size along each dimension of an image.

@@ -12,7 +12,7 @@ use super::dtype;
 use super::input::product;
 use super::params::{self, Param, Params};
 use super::transpose::transpose;
-use super::{Modelled, OpInput, Work, bare, on_matrices, on_vectors};
+use super::{Modeled, OpInput, Work, bare, on_matrices, on_vectors};
 
 /// Sizes of a GEMM.
 #[derive(Debug, Clone, Copy)]
@@ -147,14 +147,14 @@ pub(super) fn linear_sizes(input: &OpInput, w: usize) -> Option<[f64; 3]> {
 }
 
 /// `dot(x, y)`: one row times one column.
-pub(super) fn dot(input: &OpInput) -> Option<Modelled> {
+pub(super) fn dot(input: &OpInput) -> Option<Modeled> {
     let [k] = input.sized(0)?;
     let gemm = Gemm::uniform([1.0, k, 1.0], dtype::bytes(input.dtype(0)));
     Some(bare(gemm.work(input.dtype(0))))
 }
 
 /// `linear(x, W, bias)` when it launches its own kernel: x of … × K, W of N × K.
-pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
+pub(super) fn linear(input: &OpInput) -> Option<Modeled> {
     let gemm = Gemm {
         has_bias: input.tensor(2).is_some(),
         ..Gemm::uniform(linear_sizes(input, 1)?, dtype::bytes(input.dtype(0)))
@@ -163,7 +163,7 @@ pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `matmul(A, B)` when it launches its own kernel.
-pub(super) fn matmul(input: &OpInput) -> Option<Modelled> {
+pub(super) fn matmul(input: &OpInput) -> Option<Modeled> {
     let [batch, m, k, n] = matmul_sizes(input)?;
     let element = dtype::bytes(input.dtype(0));
     // What is broadcast along the batch is read once.
@@ -204,7 +204,7 @@ pub(super) fn matmul_sizes(input: &OpInput) -> Option<[f64; 4]> {
 }
 
 /// `linear_backward(x, dY, W, mask)`: dX = dY·W, dW = dYᵀ·x, two GEMMs of the forward pass's size.
-pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn linear_backward(input: &OpInput) -> Option<Modeled> {
     let [m, k, n] = linear_sizes(input, 2)?;
     let element = dtype::bytes(input.dtype(0));
     let [asks_x, asks_w, asks_bias] = input.asked_gradients(3)?;
@@ -229,7 +229,7 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_int_mm(A, B)`: 8-bit operands, 32-bit results.
-pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn int_mm(input: &OpInput) -> Option<Modeled> {
     let sizes = matrix_sizes(input)?;
     let gemm = Gemm {
         c: Some(4.0),
@@ -242,7 +242,7 @@ pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
 /// distributed to the groups of B. With A of M × K and B of G × K × N every row is multiplied once, and so is every
 /// column of B with A of G × M × K and B of K × N. With A of G × M × K and B of G × K × N it is a batched GEMM. With
 /// two matrices the groups split K, and each writes its own M × N.
-pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn grouped_mm(input: &OpInput) -> Option<Modeled> {
     let offsets = offsets(input);
     let n_groups = || input.sized(offsets).map(|[groups]: [f64; 1]| groups);
     let element = dtype::bytes(input.dtype(0));
@@ -287,7 +287,7 @@ pub(super) fn offsets(input: &OpInput) -> usize {
 
 /// A GEMM or batched GEMM with A at position `first`, after the addend if there is one. `mm(A, B)`, `addmm(bias, A,
 /// B)`, `bmm(A, B)` with A of B × M × K, `baddbmm`.
-pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modelled> {
+pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modeled> {
     let [batch, m, k, n] = match is_batched {
         true => {
             let ([batch, m, k], [_, _, n]) = (input.sized(first)?, input.sized(first + 1)?);
@@ -308,7 +308,7 @@ pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<
 }
 
 /// Matrix-vector multiplication: `mv(A, x)`, `addmv(bias, A, x)`. Not in TraceLens.
-pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modelled> {
+pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modeled> {
     let [m, k] = input.sized(first)?;
     let gemm = Gemm {
         has_bias: first == 1,
@@ -318,7 +318,7 @@ pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modelled> {
 }
 
 /// `addbmm(bias, A, B)`: the sum of the products of a batch, 2·B·M·N·K, plus the bias.
-pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn addbmm(input: &OpInput) -> Option<Modeled> {
     let [batch, m, k] = input.sized(1)?;
     let [_, _, n] = input.sized(2)?;
     let operands = m * k * input.distinct_share(1) + k * n * input.distinct_share(2);
@@ -333,7 +333,7 @@ pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `addr(bias, x, y)`: the outer product of two vectors, added to a matrix.
-pub(super) fn addr(input: &OpInput) -> Option<Modelled> {
+pub(super) fn addr(input: &OpInput) -> Option<Modeled> {
     let ([m], [n]) = (input.sized(1)?, input.sized(2)?);
     let (products, _) = dtype::complex_factors(input.dtype(1));
     let added = match is_zero(input, 3) {
@@ -345,7 +345,7 @@ pub(super) fn addr(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_sparse_semi_structured_mm(A, positions, B)`: A stores two of every four numbers of a row.
-pub(super) fn half_sparse(input: &OpInput) -> Option<Modelled> {
+pub(super) fn half_sparse(input: &OpInput) -> Option<Modeled> {
     let [m, kept] = input.sized(0)?;
     let [_, n] = input.sized(2)?;
     let element = dtype::bytes(input.dtype(0));
@@ -355,7 +355,7 @@ pub(super) fn half_sparse(input: &OpInput) -> Option<Modelled> {
 
 /// `_cdist_forward(x, y, p)`, the distances of P points to R points of M numbers each: subtract,
 /// power, add.
-pub(super) fn distances(input: &OpInput) -> Option<Modelled> {
+pub(super) fn distances(input: &OpInput) -> Option<Modeled> {
     let (x, y) = (input.tensor(0)?, input.tensor(1)?);
     let [batch @ .., p, m] = x.shape else {
         return None;

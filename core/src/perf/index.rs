@@ -4,10 +4,10 @@
 
 use super::dtype;
 use super::input::{Tensor, broadcast, product};
-use super::{Modelled, OpInput, moved, on_vectors};
+use super::{Modeled, OpInput, moved, on_vectors};
 
 /// `index_select(x, dim, index)`: the result has the index's length in that dimension.
-pub(super) fn index_select(input: &OpInput) -> Option<Modelled> {
+pub(super) fn index_select(input: &OpInput) -> Option<Modeled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let dim = dimension(input.number(1)?, x.shape.len())?;
     let n_out = index.n() * product_without(x.shape, dim);
@@ -47,7 +47,7 @@ pub(crate) fn dense_gradient(input: &OpInput) -> Option<([i64; 2], u64)> {
 }
 
 /// `embedding(weight, indices, …)`: a row for each index.
-pub(super) fn embedding(input: &OpInput) -> Option<Modelled> {
+pub(super) fn embedding(input: &OpInput) -> Option<Modeled> {
     let (weight, indices) = (input.tensor(0)?, input.tensor(1)?);
     let n_out = indices.n() * product_without(weight.shape, 0);
     Some(moved(picked(&weight, &indices, n_out)))
@@ -55,7 +55,7 @@ pub(super) fn embedding(input: &OpInput) -> Option<Modelled> {
 
 /// `embedding_dense_backward(dY, indices, n_rows, …)`: the whole table's gradient is written, each
 /// row of dY added once.
-pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn embedding_backward(input: &OpInput) -> Option<Modeled> {
     table_gradient(input, ROWS_OF_EMBEDDING, |gradient, _, _| gradient.n())
 }
 
@@ -64,7 +64,7 @@ fn table_gradient(
     input: &OpInput,
     n_rows: usize,
     flops: fn(&Tensor, f64, f64) -> f64,
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let (gradient, indices) = (input.tensor(0)?, input.tensor(1)?);
     let width = *gradient.shape.last()? as f64;
     let n_table = input.number(n_rows)? * width;
@@ -75,14 +75,14 @@ fn table_gradient(
 
 /// `gather(x, dim, index)`, `take(x, index)`: an element for each index. An index that is expanded over a dimension is
 /// read once.
-pub(super) fn gather(input: &OpInput, index: usize) -> Option<Modelled> {
+pub(super) fn gather(input: &OpInput, index: usize) -> Option<Modeled> {
     let (x, index) = (input.tensor(0)?, input.tensor(index)?);
     Some(moved(picked(&x, &index, index.n())))
 }
 
 /// `scatter(x, dim, index, source)` in place: index and source are read, and as many elements written; `scatter_add_`
 /// and `scatter_reduce_` take two passes, since they also read the existing values.
-pub(super) fn scatter(input: &OpInput, passes: f64) -> Option<Modelled> {
+pub(super) fn scatter(input: &OpInput, passes: f64) -> Option<Modeled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let source = input
         .tensor(3)
@@ -93,7 +93,7 @@ pub(super) fn scatter(input: &OpInput, passes: f64) -> Option<Modelled> {
 }
 
 /// `index(x, indices)`: the indices' broadcast shape replaces the indexed dimensions.
-pub(super) fn index(input: &OpInput) -> Option<Modelled> {
+pub(super) fn index(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let n_out = n_indexed(input, &x)?;
     let n_indices = n_indices(input)?;
@@ -103,7 +103,7 @@ pub(super) fn index(input: &OpInput) -> Option<Modelled> {
 
 /// `index_put_(x, indices, values)`: the values are read and written. If the indices were not recorded, as many
 /// elements are written as there are values, unless the values may be broadcast.
-pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
+pub(super) fn index_put(input: &OpInput) -> Option<Modeled> {
     let (x, values) = (input.tensor(0)?, input.tensor(2)?);
     let n_out = match n_indexed(input, &x) {
         Some(n) => n,
@@ -116,7 +116,7 @@ pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
 
 /// `index_copy_(x, dim, index, source)`: source and index are read, and as much as the source is written: two passes;
 /// `index_add_` and `index_reduce_` take three, since they also read the existing values.
-pub(super) fn index_copy(input: &OpInput, passes: f64) -> Option<Modelled> {
+pub(super) fn index_copy(input: &OpInput, passes: f64) -> Option<Modeled> {
     let (index, source) = (input.tensor(2)?, input.tensor(3)?);
     let bytes = || Some(index.bytes()? + passes * source.bytes()?);
     Some(moved(bytes()))
@@ -124,40 +124,40 @@ pub(super) fn index_copy(input: &OpInput, passes: f64) -> Option<Modelled> {
 
 /// `cat(tensors, dim)`, `stack`: everything is read and written. The trace has no type for a list; the kernel's name
 /// gives the size of the elements.
-pub(super) fn cat(input: &OpInput) -> Option<Modelled> {
+pub(super) fn cat(input: &OpInput) -> Option<Modeled> {
     let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
     let size = element_bytes_of_kernels(input.kernels);
     Some(moved(size.map(|size| 2.0 * n * size)))
 }
 
 /// `flip(x, dims)`, `roll`, `repeat`-like copies of one tensor of the same size.
-pub(super) fn copy(input: &OpInput) -> Option<Modelled> {
+pub(super) fn copy(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     Some(moved((|| Some(x.distinct_bytes()? + x.bytes()?))()))
 }
 
 /// `repeat(x, times)`, `tile`: x is read, and written as often as the times say.
-pub(super) fn repeat(input: &OpInput) -> Option<Modelled> {
+pub(super) fn repeat(input: &OpInput) -> Option<Modeled> {
     repeated(&input.tensor(0)?, product(&input.integers(1)?))
 }
 
 /// `repeat_interleave(x, times, …)`, with the same number for each element.
-pub(super) fn repeat_each(input: &OpInput) -> Option<Modelled> {
+pub(super) fn repeat_each(input: &OpInput) -> Option<Modeled> {
     repeated(&input.tensor(0)?, input.number(1)?)
 }
 
-fn repeated(x: &Tensor, times: f64) -> Option<Modelled> {
+fn repeated(x: &Tensor, times: f64) -> Option<Modeled> {
     let bytes = || Some(x.distinct_bytes()? + times * x.bytes()?);
     (times >= 1.0).then(|| moved(bytes()))
 }
 
 /// `nonzero(x)`: the flags are read; how many are set is not recorded.
-pub(super) fn read_only(input: &OpInput) -> Option<Modelled> {
+pub(super) fn read_only(input: &OpInput) -> Option<Modeled> {
     Some(moved(input.tensor(0)?.distinct_bytes()))
 }
 
 /// `constant_pad_nd(x, pad, value)`: the padded result is written.
-pub(super) fn constant_pad(input: &OpInput) -> Option<Modelled> {
+pub(super) fn constant_pad(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let n_out = product(&padded(x.shape, &input.integers(1)?)?);
     Some(moved((|| Some((x.n() + n_out) * x.element_bytes()?))()))
@@ -173,7 +173,7 @@ pub(super) fn padded(shape: &[i64], pad: &[i64]) -> Option<Vec<i64>> {
 }
 
 /// `tril(x)`, `triu(x)`: about half is read, all is written.
-pub(super) fn triangle(input: &OpInput) -> Option<Modelled> {
+pub(super) fn triangle(input: &OpInput) -> Option<Modeled> {
     Some(moved(input.tensor(0)?.bytes().map(|bytes| 1.5 * bytes)))
 }
 
@@ -239,7 +239,7 @@ pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
 
 /// `_embedding_bag(weight, indices, offsets, …)`: a row for each index is read and added to its bag's, one bag per
 /// offset.
-pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
+pub(super) fn embedding_bag(input: &OpInput) -> Option<Modeled> {
     let (weight, indices, offsets) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let width = product_without(weight.shape, 0);
     let n_read = (indices.n() * width).min(weight.n());
@@ -253,7 +253,7 @@ pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
 /// `split_embedding_codegen_lookup_…(…, D_offsets, total_D, max_D, hash sizes, bits, indices, offsets, …)` of FBGEMM:
 /// bags of several tables in one call. `D_offsets` has one entry more than there are tables, whose widths add up to
 /// `total_D`; how the indices are spread over tables of different widths is not recorded.
-pub(super) fn table_batched(input: &OpInput) -> Option<Modelled> {
+pub(super) fn table_batched(input: &OpInput) -> Option<Modeled> {
     let is_number = |at: usize| input.number(at).is_some();
     // What precedes it differs between versions.
     let first = (1..input.n_args()).find(|at| {
@@ -280,12 +280,12 @@ pub(super) fn table_batched(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_embedding_bag_dense_backward(dY, indices, bag of each index, sizes, largest, n_rows[5], …)`.
-pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modeled> {
     table_gradient(input, ROWS_OF_BAGS, |_, n_indices, width| n_indices * width)
 }
 
 /// `index_fill_(x, dim, index, value)`: the indexed slices are written.
-pub(super) fn index_fill(input: &OpInput) -> Option<Modelled> {
+pub(super) fn index_fill(input: &OpInput) -> Option<Modeled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let dim = dimension(input.number(1)?, x.shape.len())?;
     let n_out = index.n() * product_without(x.shape, dim);
@@ -295,7 +295,7 @@ pub(super) fn index_fill(input: &OpInput) -> Option<Modelled> {
 
 /// `bucketize(x, bounds)`, `searchsorted(bounds, x)`: a binary search for each of the larger operand's values, with
 /// log₂ of the number of bounds comparisons, and an 8-byte index each.
-pub(super) fn search(input: &OpInput) -> Option<Modelled> {
+pub(super) fn search(input: &OpInput) -> Option<Modeled> {
     let (one, other) = (input.tensor(0)?, input.tensor(1)?);
     let (values, bounds) = match input.name.contains("searchsorted") {
         true => (other, one),

@@ -17,7 +17,7 @@ use super::input::product;
 use super::mask::{Mask, Window};
 use super::packed_attention::{Packed, packed};
 use super::params::{self, Param};
-use super::{Modelled, OpInput, matrices, on_matrices, vectors};
+use super::{Modeled, OpInput, matrices, on_matrices, vectors};
 use crate::names::batch::{self, Batch};
 
 /// Sums over the requests of a step, for context (`c`) and generation (`g`).
@@ -98,14 +98,14 @@ struct Heads<'a> {
 }
 
 impl Heads<'_> {
-    fn annotated(&self, r: &Requests) -> Modelled {
+    fn annotated(&self, r: &Requests) -> Modeled {
         let width = self.d_qk + self.d_v;
         let flops = 2.0 * self.h_q * width * r.pairs().iter().sum::<f64>();
         let theirs = 2.0 * r.c_sqsk - r.c_sqsq + 2.0 * r.g_sqsk;
-        let modelled = on_matrices(self.type_q, flops, self.moved(r));
-        Modelled {
+        let modeled = on_matrices(self.type_q, flops, self.moved(r));
+        Modeled {
             their_flops: Some(self.h_q * width * theirs),
-            ..modelled
+            ..modeled
         }
     }
 
@@ -145,11 +145,11 @@ fn requests(input: &OpInput) -> Option<Requests> {
 
 /// `unified_attention_with_output(q, k, v, …)`. TraceLens reads the annotation of this op only, and then has parameters
 /// for it.
-pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
+pub(super) fn unified(input: &OpInput) -> Option<Modeled> {
     let (heads, requests) = (heads(input, 0, 1, None)?, requests(input)?);
-    let modelled = heads.annotated(&requests);
+    let modeled = heads.annotated(&requests);
     if input.name != "vllm::unified_attention_with_output" {
-        return Some(modelled);
+        return Some(modeled);
     }
     let first = |at: usize| input.sizes(at)?.first().map(|n| *n as f64);
     let sizes = Attention {
@@ -165,18 +165,18 @@ pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
         ("sum_gen_tokens", Param::Int(requests.g_sq)),
         ("dtype_A_B", params::types_of(input, [0, 1])),
     ]);
-    Some(modelled.with(all))
+    Some(modeled.with(all))
 }
 
 /// The same with a separate head dimension of values, which follow the queries at `q` and the keys.
-pub(super) fn prefill(input: &OpInput, q: usize) -> Option<Modelled> {
+pub(super) fn prefill(input: &OpInput, q: usize) -> Option<Modeled> {
     let d_v = *input.sizes(q + 2)?.last()? as f64;
     Some(heads(input, q, q + 1, Some(d_v))?.annotated(&requests(input)?))
 }
 
 /// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …, zeros, causal, window, …)`. The two flags are at
 /// positions 9 and 10, or 11 and 12.
-pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
+pub(super) fn varlen(input: &OpInput) -> Option<Modeled> {
     let d_v = *input.sizes(2)?.last()? as f64;
     let heads = heads(input, 0, 1, Some(d_v))?;
     if let Some(requests) = requests(input) {
@@ -196,7 +196,7 @@ pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
 
 /// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …, causal[12],
 /// window[13], …)`: keys are in pages, listed per request.
-pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
+pub(super) fn batch_prefill(input: &OpInput) -> Option<Modeled> {
     let d_v = *input.sizes(2)?.last()? as f64;
     let heads = heads(input, 0, 1, Some(d_v))?;
     if let Some(requests) = requests(input) {
@@ -226,7 +226,7 @@ fn bounded(
     n_kv: f64,
     packed: Packed,
     (mask, window): (Mask, Window),
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let [n_q, _, _] = input.sized(0)?;
     let queries = [1.0, n_q, heads.h_q, heads.d_qk];
     let all = Attention {
@@ -241,7 +241,7 @@ fn bounded(
 /// `paged_attention(out, exp sums, maxima, tmp, q[4], k[5], v, heads[7], …)` of `_rocm_C`, and `paged_attention_v1(out,
 /// q[1], k[2], v, heads[4], …)`: generation with paged keys, whose lengths are only in the annotation. Not in
 /// TraceLens.
-pub(super) fn paged(input: &OpInput) -> Option<Modelled> {
+pub(super) fn paged(input: &OpInput) -> Option<Modeled> {
     let q = (0..5).rfind(|at| input.sizes(*at).is_some_and(|sizes| sizes.len() == 3))?;
     let is_rocm = input.name.starts_with("_rocm_C");
     let q = if is_rocm { q } else { 1 };
@@ -263,7 +263,7 @@ fn heads_alike<'a>(input: &OpInput<'a>, q: usize, h_kv: f64) -> Option<Heads<'a>
 }
 
 /// `tilelang_sparse_fwd(q, kv, …)`: values are the first 512 numbers of the keys.
-pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
+pub(super) fn latent_sparse(input: &OpInput) -> Option<Modeled> {
     let heads = heads(input, 0, 1, Some(512.0))?;
     let heads = Heads {
         is_latent: true,
@@ -273,7 +273,7 @@ pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `mla_decode_fwd(q, cache, out, …)`: one latent per token; the result has the size of its values.
-pub(super) fn latent(input: &OpInput) -> Option<Modelled> {
+pub(super) fn latent(input: &OpInput) -> Option<Modeled> {
     let heads = heads(input, 0, 1, None)?;
     let out = input
         .sized::<3>(2)
@@ -289,7 +289,7 @@ pub(super) fn latent(input: &OpInput) -> Option<Modelled> {
 
 /// `unified_mla_attention_with_output(q, latents, k_pe, out, …)`: decode attends to latents, prefill to the keys and
 /// values of each head. The GEMMs that convert between them are not counted. Not in TraceLens.
-pub(super) fn latent_layer(input: &OpInput) -> Option<Modelled> {
+pub(super) fn latent_layer(input: &OpInput) -> Option<Modeled> {
     let [_, h_q, d_q] = input.sized(0)?;
     let rank = *input.sizes(1)?.last()? as f64;
     let d_rope = *input.sizes(2)?.last()? as f64;
@@ -312,7 +312,7 @@ pub(super) fn latent_layer(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `pa_decode_gluon(out, q, k, v, …, window[19])`: generation only; a query attends to at most the sliding window.
-pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
+pub(super) fn paged_decode(input: &OpInput) -> Option<Modeled> {
     let h_kv = *input.sizes(2)?.get(1)? as f64;
     let all = requests(input)?.growing()?;
     let window = input.number(19).filter(|window| *window > 0.0);
@@ -329,22 +329,22 @@ pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
 
 /// `pa_sparse_prefill_opus_fwd(q, kv, indices, …, more indices[5], …)`: each index is one key that one query attends
 /// to.
-pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
+pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modeled> {
     let [n_q, h_q, d] = input.sized(0)?;
     let pairs = *input.sizes(2)?.first()? as f64 + *input.sizes(5)?.first()? as f64;
     let bytes = || {
         let queries = 2.0 * n_q * h_q * d * dtype::bytes(input.dtype(0))?;
         Some(queries + pairs * d * dtype::bytes(input.dtype(1))?)
     };
-    let modelled = on_matrices(input.dtype(0), pairs * h_q * 2.0 * (d + d), bytes());
+    let modeled = on_matrices(input.dtype(0), pairs * h_q * 2.0 * (d + d), bytes());
     let mut all = params::whole([("N_Q", n_q), ("H_Q", h_q), ("d_h_qk", d), ("d_h_v", d)]);
     all.push(("dtype_A_B", params::types_of(input, [0, 1])));
-    Some(modelled.with(all))
+    Some(modeled.with(all))
 }
 
 /// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven operations for each element
 /// of the d_v × d_k state, per token and head.
-pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
+pub(super) fn gated_delta(input: &OpInput) -> Option<Modeled> {
     let r = requests(input)?;
     let width = *input.sizes(0)?.get(1)? as f64;
     let h_v = *input.sizes(1)?.get(1)? as f64;
@@ -356,7 +356,7 @@ pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `store_cache(k, v, k cache, v cache, places, …)`: keys and values are read and written once.
-pub(super) fn store_cache(input: &OpInput) -> Option<Modelled> {
+pub(super) fn store_cache(input: &OpInput) -> Option<Modeled> {
     let n = product(input.sizes(0)?);
     let dtype = input.dtype(0);
     Some(vectors(dtype, 0.0, 4.0 * n).with(vec![

@@ -7,10 +7,10 @@
 
 use super::dtype;
 use super::input::product;
-use super::{Modelled, OpInput, on_vectors, vectors};
+use super::{Modeled, OpInput, on_vectors, vectors};
 
 /// One matrix or a batch of them, by the operations on each of m × n.
-pub(super) fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modelled> {
+pub(super) fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modeled> {
     let a = input.tensor(0)?;
     let [batch @ .., m, n] = a.shape else {
         return None;
@@ -21,7 +21,7 @@ pub(super) fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<
 }
 
 /// `linalg_solve_triangular(A, B)`, `triangular_solve(B, A)`: the square operand is A, half of which is read.
-pub(super) fn triangular(input: &OpInput) -> Option<Modelled> {
+pub(super) fn triangular(input: &OpInput) -> Option<Modeled> {
     let (one, other) = (input.tensor(0)?, input.tensor(1)?);
     let is_square = |shape: &[i64]| matches!(shape, [.., m, n] if m == n);
     let (a, b) = match is_square(one.shape) {

@@ -1,11 +1,11 @@
 //! Loss functions.
 
 use super::params;
-use super::{Modelled, OpInput, on_vectors};
+use super::{Modeled, OpInput, on_vectors};
 
 /// `CrossEntropyFunction(logits, target)` with logits of … × V: five operations per element as in softmax; the logits
 /// are read; an 8-byte target and a 4-byte loss move per row.
-pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
+pub(super) fn cross_entropy(input: &OpInput) -> Option<Modeled> {
     let logits = input.tensor(0)?;
     let (_, rows) = logits.shape.split_last()?;
     let n_rows = super::input::product(rows);
@@ -14,7 +14,7 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `LigerCrossEntropyFunction(logits, target, …)`: the same, and the gradient is written in place of the logits.
-pub(super) fn cross_entropy_in_place(input: &OpInput) -> Option<Modelled> {
+pub(super) fn cross_entropy_in_place(input: &OpInput) -> Option<Modeled> {
     let logits = input.tensor(0)?;
     let work = cross_entropy(input)?.work;
     let bytes = || Some(work.bytes? + logits.bytes()?);
@@ -23,14 +23,14 @@ pub(super) fn cross_entropy_in_place(input: &OpInput) -> Option<Modelled> {
 
 /// `nll_loss_forward(log probabilities, target, …)`: one element of each row is read, with its target. Not in
 /// TraceLens.
-pub(super) fn nll(input: &OpInput) -> Option<Modelled> {
+pub(super) fn nll(input: &OpInput) -> Option<Modeled> {
     let (log_p, target) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(target.bytes()? + target.n() * log_p.element_bytes()?);
     Some(on_vectors(log_p.dtype, target.n(), bytes()))
 }
 
 /// `nll_loss_backward(dY, log probabilities, target, …)`: the whole gradient is written.
-pub(super) fn nll_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn nll_backward(input: &OpInput) -> Option<Modeled> {
     let (log_p, target) = (input.tensor(1)?, input.tensor(2)?);
     let bytes = || Some(target.bytes()? + log_p.bytes()?);
     Some(on_vectors(log_p.dtype, target.n(), bytes()))
@@ -38,7 +38,7 @@ pub(super) fn nll_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `mse_loss(x, y, reduction)`, `l1_loss`: subtract, square, sum. The kernel writes each term, and a second one sums
 /// them; the minimum that moves is both operands, plus the terms if they are not reduced.
-pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
+pub(super) fn mse(input: &OpInput) -> Option<Modeled> {
     let (x, y) = (input.tensor(0)?, input.tensor(1)?);
     // Weights precede it. Margin losses have a term per row, not per element.
     let reduction = match input.name {
@@ -58,7 +58,7 @@ pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
 /// `_ctc_loss(log probabilities, targets, …)` with T × N × C and targets of N × L or concatenated: for each of T·N
 /// steps, a target with blanks has 2·L + 1 states, with three exponentials and three additions each; the states are
 /// written, and as many log probabilities read.
-pub(super) fn ctc(input: &OpInput) -> Option<Modelled> {
+pub(super) fn ctc(input: &OpInput) -> Option<Modeled> {
     let (log_p, targets) = (input.tensor(0)?, input.tensor(1)?);
     let states = ctc_states(&log_p, &targets)?;
     let bytes = || {
@@ -70,7 +70,7 @@ pub(super) fn ctc(input: &OpInput) -> Option<Modelled> {
 
 /// `_ctc_loss_backward(dY, log probabilities, targets, …)`: the states in reverse direction, and a gradient for each
 /// log probability.
-pub(super) fn ctc_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn ctc_backward(input: &OpInput) -> Option<Modeled> {
     let (log_p, targets) = (input.tensor(1)?, input.tensor(2)?);
     let states = ctc_states(&log_p, &targets)?;
     let bytes = || {

@@ -8,10 +8,10 @@
 
 use super::dtype;
 use super::params;
-use super::{Modelled, OpInput, Unit, Work};
+use super::{Modeled, OpInput, Unit, Work};
 
 /// `mhc_pre_gemm_sqrsum(out, sums, x, weights, …)` with x of M × n·H and weights of (n² + 2·n) × n·H.
-pub(super) fn pre_product(input: &OpInput) -> Option<Modelled> {
+pub(super) fn pre_product(input: &OpInput) -> Option<Modeled> {
     let [m, k] = input.sized(2)?;
     let [n, _] = input.sized(3)?;
     let flops = 2.0 * m * n * k + 2.0 * m * k;
@@ -19,7 +19,7 @@ pub(super) fn pre_product(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `mhc_post(out, y, streams, post, comb)`.
-pub(super) fn post(input: &OpInput) -> Option<Modelled> {
+pub(super) fn post(input: &OpInput) -> Option<Modeled> {
     let [m, n, h] = input.sized(2)?;
     let sizes = [("M", m), ("N", n), ("K", h)];
     counted(input, mixed([m, n, h]), Unit::Vector, sizes)
@@ -27,14 +27,14 @@ pub(super) fn post(input: &OpInput) -> Option<Modelled> {
 
 /// `mhc_pre_big_fuse_rmsnorm(…)`: coefficients from the GEMM, the streams' weighted sum, and its norm with four
 /// operations per element.
-pub(super) fn pre_norm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn pre_norm(input: &OpInput) -> Option<Modeled> {
     let [m, n, h] = streams(input)?;
     let flops = 2.0 * m * n * h + 4.0 * m * h;
     counted(input, flops, Unit::Vector, [("M", m), ("N", n), ("K", h)])
 }
 
 /// `mhc_fused_post_pre_gemm_sqrsum(…)`: the end of one layer and the GEMM of the next.
-pub(super) fn post_and_product(input: &OpInput) -> Option<Modelled> {
+pub(super) fn post_and_product(input: &OpInput) -> Option<Modeled> {
     let [m, n, h] = streams(input)?;
     let weights = input
         .tensors()
@@ -60,9 +60,9 @@ fn counted(
     flops: f64,
     unit: Unit,
     sizes: [(&'static str, f64); 3],
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let largest = input.largest(|tensor| !dtype::is_integer(tensor.dtype))?;
-    Some(Modelled {
+    Some(Modeled {
         work: Work {
             flops,
             bytes: input.tensor_bytes(),

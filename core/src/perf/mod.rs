@@ -2,11 +2,11 @@
 //! it. Independent of the hardware; the [roofline](crate::hardware::roofline) combines the two.
 //!
 //! ```text
-//! name ─model→ PerfModel ─forward(OpInput: shapes, types, values, kernels)→ Modelled: Work + params
+//! name ─model→ PerfModel ─forward(OpInput: shapes, types, values, kernels)→ Modeled: Work + params
 //! ```
 //!
 //! Each formula exists once, in the file of its family, with its derivation above it. The [table] binds formulas to the
-//! names of their ops. To add an op, add its name; to add a formula, write a function from [`OpInput`] to [`Modelled`]
+//! names of their ops. To add an op, add its name; to add a formula, write a function from [`OpInput`] to [`Modeled`]
 //! and a row.
 //!
 //! Bytes are lower bounds: each operand is moved once, even if a kernel reads it several times. What the trace does not
@@ -93,7 +93,7 @@ pub use user::UserModels;
 
 /// The result of a model for one call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Modelled {
+pub struct Modeled {
     /// Our count.
     pub work: Work,
     /// TraceLens's parameters in its order, each formatted as in its sheets; empty text for a parameter without a
@@ -106,10 +106,10 @@ pub struct Modelled {
     pub their_bytes: Option<f64>,
 }
 
-impl Modelled {
+impl Modeled {
     /// Adds parameters.
-    fn with(self, params: Params) -> Modelled {
-        Modelled { params, ..self }
+    fn with(self, params: Params) -> Modeled {
+        Modeled { params, ..self }
     }
 
     /// Converts this model's work to what sheets named as in TraceLens show; other work is unchanged.
@@ -134,8 +134,8 @@ impl Modelled {
 }
 
 /// Work of an op that TraceLens has no parameters for.
-pub(crate) fn bare(work: Work) -> Modelled {
-    Modelled {
+pub(crate) fn bare(work: Work) -> Modeled {
+    Modeled {
         work,
         params: Params::new(),
         their_flops: None,
@@ -144,7 +144,7 @@ pub(crate) fn bare(work: Work) -> Modelled {
 }
 
 /// Arithmetic on vector units with elements of a type.
-fn on_vectors(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
+fn on_vectors(dtype: &str, flops: f64, bytes: Option<f64>) -> Modeled {
     bare(Work {
         flops,
         bytes,
@@ -153,7 +153,7 @@ fn on_vectors(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
 }
 
 /// Arithmetic on matrix units with elements of a type.
-fn on_matrices(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
+fn on_matrices(dtype: &str, flops: f64, bytes: Option<f64>) -> Modeled {
     bare(Work {
         flops,
         bytes,
@@ -162,19 +162,19 @@ fn on_matrices(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
 }
 
 /// Like [`on_vectors`], with a number of moved elements of that type.
-fn vectors(dtype: &str, flops: f64, elements: f64) -> Modelled {
+fn vectors(dtype: &str, flops: f64, elements: f64) -> Modeled {
     let bytes = dtype::bytes(dtype).map(|size| elements * size);
     on_vectors(dtype, flops, bytes)
 }
 
 /// Like [`on_matrices`], with a number of moved elements of that type.
-fn matrices(dtype: &str, flops: f64, elements: f64) -> Modelled {
+fn matrices(dtype: &str, flops: f64, elements: f64) -> Modeled {
     let bytes = dtype::bytes(dtype).map(|size| elements * size);
     on_matrices(dtype, flops, bytes)
 }
 
 /// Work that only moves bytes.
-fn moved(bytes: Option<f64>) -> Modelled {
+fn moved(bytes: Option<f64>) -> Modeled {
     bare(Work {
         flops: 0.0,
         bytes,
@@ -183,8 +183,8 @@ fn moved(bytes: Option<f64>) -> Modelled {
 }
 
 /// Drops TraceLens's parameters, for an op that it does not know.
-fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
-    Some(bare(modelled?.work))
+fn unlisted(modeled: Option<Modeled>) -> Option<Modeled> {
+    Some(bare(modeled?.work))
 }
 
 /// A formula bound to an op.
@@ -195,9 +195,9 @@ pub struct PerfModel {
     /// TraceLens's sheet of such ops.
     pub sheet: SheetFamily,
     /// The work of a call; `None` if its arguments do not tell.
-    pub forward: fn(&OpInput) -> Option<Modelled>,
+    pub forward: fn(&OpInput) -> Option<Modeled>,
     /// The work of its backward pass, from the arguments of the forward call.
-    pub backward: Option<fn(&OpInput) -> Option<Modelled>>,
+    pub backward: Option<fn(&OpInput) -> Option<Modeled>>,
     /// The sizes of a GEMM without TraceLens's parameters, which would include them.
     pub gemm_sizes: Option<fn(&OpInput) -> Option<GemmSizes>>,
     /// TraceLens's label of the backward pass.

@@ -12,7 +12,7 @@ use super::dtype;
 use super::params::{self, Param};
 use crate::trace::extra_args;
 
-use super::{ComputeSpec, Modelled, OpInput, Work, moved, on_matrices, on_vectors, unlisted};
+use super::{ComputeSpec, Modeled, OpInput, Work, moved, on_matrices, on_vectors, unlisted};
 
 /// Sizes of a mixture of experts.
 pub(super) struct Mixture {
@@ -87,7 +87,7 @@ impl Mixture {
     }
 
     /// Up projection, down projection, and the weighted sum of the selected experts' results in one kernel.
-    pub(super) fn fused(&self) -> Modelled {
+    pub(super) fn fused(&self) -> Modeled {
         let sum = self.tokens * self.hidden * (2.0 * self.own_choices() - 1.0).max(0.0);
         let bytes = || {
             let both_ends = self.tokens * self.hidden * (self.input_bytes? + self.output_bytes?);
@@ -97,29 +97,29 @@ impl Mixture {
             };
             Some(both_ends + self.weights() * (self.gate + 1.0) * self.weight_bytes? + scales)
         };
-        self.modelled(self.product() * (self.gate + 1.0) + sum, bytes())
+        self.modeled(self.product() * (self.gate + 1.0) + sum, bytes())
     }
 
-    pub(super) fn up(&self) -> Modelled {
+    pub(super) fn up(&self) -> Modeled {
         let bytes = || {
             let x = self.tokens * self.hidden * self.input_bytes?;
             let out = self.tokens * self.inner * self.own_choices() * self.output_bytes?;
             Some(x + self.weights() * self.gate * self.weight_bytes? + out)
         };
-        self.modelled(self.product() * self.gate, bytes())
+        self.modeled(self.product() * self.gate, bytes())
     }
 
-    pub(super) fn down(&self) -> Modelled {
+    pub(super) fn down(&self) -> Modeled {
         let bytes = || {
             let x = self.tokens * self.inner * self.own_choices() * self.input_bytes?;
             let out = self.tokens * self.hidden * self.output_bytes?;
             Some(x + self.weights() * self.weight_bytes? + out)
         };
-        self.modelled(self.product(), bytes())
+        self.modeled(self.product(), bytes())
     }
 
-    fn modelled(&self, flops: f64, bytes: Option<f64>) -> Modelled {
-        Modelled {
+    fn modeled(&self, flops: f64, bytes: Option<f64>) -> Modeled {
+        Modeled {
             work: Work {
                 flops,
                 bytes,
@@ -217,7 +217,7 @@ pub(super) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> 
 }
 
 /// `fmoe_g1u1(out, x, w1, w2, …, k[8])`: w1 of E × 2N × K includes the gate.
-pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
+pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modeled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, doubled, elements] = input.sized(2)?;
     let weights = stored(input.dtype(2), [hidden, elements], input.dtype(1));
@@ -232,7 +232,7 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `fmoe(out, x, w1, w2, …, k[8])`: the same; w2 of E × K × N tells whether w1 includes a gate.
-pub(super) fn fused_sorted(input: &OpInput) -> Option<Modelled> {
+pub(super) fn fused_sorted(input: &OpInput) -> Option<Modeled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(2)?;
     let [_, _, columns] = input.sized(3)?;
@@ -322,7 +322,7 @@ fn result_bytes(input: &OpInput) -> Option<f64> {
 }
 
 /// `ck_moe_stage1(x, w1, w2, …, out[6], k[7])`: w1 of E × 2N × K includes the gate; the result is M × k × N.
-pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
+pub(super) fn ck_stage1(input: &OpInput) -> Option<Modeled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(1)?;
     let chosen = input.number(7)?;
@@ -338,7 +338,7 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `ck_moe_stage2(inner, w1, w2, …, out[6], …)`: inner of M × k × N, w2 of E × K × N.
-pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
+pub(super) fn ck_stage2(input: &OpInput) -> Option<Modeled> {
     let [tokens, chosen, inner] = input.sized(0)?;
     let [experts, hidden, elements] = input.sized(2)?;
     let weights = stored(input.dtype(2), [inner, elements], "");
@@ -353,7 +353,7 @@ pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
 
 /// `invoke_fused_moe_kernel(x, w, …, chosen[8], …)`: w of E × N × K, chosen of T × k; one GEMM row for each token and
 /// expert. TraceLens takes the number of elements as K.
-pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
+pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modeled> {
     let [experts, n, elements] = input.sized(1)?;
     let [tokens, chosen] = input.sized(8)?;
     let width = input.sizes(0).and_then(|sizes| sizes.last());
@@ -371,32 +371,32 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
         let ends = rows * (k + n) * mixture.input_bytes?;
         Some(ends + mixture.weights() * mixture.weight_bytes?)
     };
-    let work = mixture.modelled(mixture.product(), bytes()).work;
+    let work = mixture.modeled(mixture.product(), bytes()).work;
     let theirs = Mixture {
         hidden: elements,
         ..mixture
     };
-    Some(Modelled {
+    Some(Modeled {
         work,
-        ..theirs.modelled(0.0, None)
+        ..theirs.modeled(0.0, None)
     })
 }
 
 /// `MoEDispatch(x, …)`, `MoECombine`: tokens move to the GPUs of their experts and back.
-pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
+pub(super) fn dispatch(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     Some(moved(x.bytes()).with(params::shape_and_type(&x)))
 }
 
 /// Selecting experts and sorting tokens: one operation per element of the largest operand; every operand moves once.
-pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
+pub(super) fn auxiliary(input: &OpInput) -> Option<Modeled> {
     let largest = input.largest(|_| true)?;
     let bytes = input.tensor_bytes();
     Some(on_vectors(largest.dtype, largest.n(), bytes).with(params::shape_and_type(&largest)))
 }
 
 /// `moe_sum(x, out)` with x of M × k × H: sums the results of the selected experts.
-pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
+pub(super) fn sum(input: &OpInput) -> Option<Modeled> {
     let (x, out) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(x.bytes()? + out.bytes()?);
     Some(on_vectors(x.dtype, (x.n() - out.n()).max(0.0), bytes()))
@@ -404,7 +404,7 @@ pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
 
 /// `cutlass_moe_mm(out, x, w, …)`: each row of x, already sorted, times the matrix of its expert, with w of E × …; at
 /// most one matrix per row is read.
-pub(super) fn sorted_rows(input: &OpInput) -> Option<Modelled> {
+pub(super) fn sorted_rows(input: &OpInput) -> Option<Modeled> {
     let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let [experts, ..] = w.shape else { return None };
     let [rows, k] = input.sized(1)?;

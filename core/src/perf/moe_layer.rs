@@ -9,10 +9,10 @@
 use super::dtype;
 use super::input::Tensor;
 use super::moe::{Mixture, n_experts, stored};
-use super::{Modelled, OpInput, unlisted};
+use super::{Modeled, OpInput, unlisted};
 
 /// The whole layer in one operator.
-pub(super) fn layer(input: &OpInput) -> Option<Modelled> {
+pub(super) fn layer(input: &OpInput) -> Option<Modeled> {
     let at: Vec<(usize, Tensor)> = (0..input.n_args())
         .filter_map(|at| Some((at, input.tensor(at)?)))
         .collect();

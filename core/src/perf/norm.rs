@@ -8,7 +8,7 @@
 use super::dtype;
 use super::input::product;
 use super::params::{self, Param, Params};
-use super::{Modelled, OpInput, on_vectors, vectors};
+use super::{Modeled, OpInput, on_vectors, vectors};
 
 /// A normalization, as it is or as TraceLens interprets it.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    pub(super) fn forward(&self) -> Option<Modelled> {
+    pub(super) fn forward(&self) -> Option<Modeled> {
         let (n, ours) = (self.n, &self.ours);
         let statistics = f64::from(ours.is_training);
         let per_channel = 2.0
@@ -95,7 +95,7 @@ impl Call<'_> {
     }
 
     /// All requested gradients.
-    pub(super) fn backward(&self) -> Option<Modelled> {
+    pub(super) fn backward(&self) -> Option<Modeled> {
         let mask = self.ours.output_mask.as_ref();
         let wants_dx = mask.is_none_or(|mask| mask.first() == Some(&true));
         let (n, ours) = (self.n, &self.ours);
@@ -113,9 +113,9 @@ impl Call<'_> {
         self.listed(fixed + 4.0 * n + dx, elements)
     }
 
-    fn listed(&self, flops: f64, elements: f64) -> Option<Modelled> {
-        let modelled = vectors(self.input.dtype(self.ours.input), flops, elements);
-        Some(modelled.with(self.theirs.params(self.input)))
+    fn listed(&self, flops: f64, elements: f64) -> Option<Modeled> {
+        let modeled = vectors(self.input.dtype(self.ours.input), flops, elements);
+        Some(modeled.with(self.theirs.params(self.input)))
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
 }
 
 /// `native_batch_norm_backward(dY, x, scale, mean, variance, …, training[7], eps, mask[9])`.
-pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = *input.sizes(1)?.get(1)? as f64;
     let view = View {
         is_training: !input.value(7).is_empty(),
@@ -152,7 +152,7 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always in training.
-pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = *input.sizes(0)?.get(1)? as f64;
     let view = View {
         is_training: false,
@@ -178,7 +178,7 @@ pub(super) fn apex_layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
 }
 
 /// `native_layer_norm_backward(dY, x, normalized_shape, mean, rstd, scale, shift, mask)`.
-pub(super) fn native_layer_norm_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn native_layer_norm_backward(input: &OpInput) -> Option<Modeled> {
     let mask = input.flags(7)?;
     let view = View {
         is_affine: *mask.get(1)?,
@@ -195,7 +195,7 @@ pub(super) fn group_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
 }
 
 /// `native_group_norm_backward(dY, x, mean, rstd, scale, N, C, HxW, groups, mask)`.
-pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = *input.sizes(1)?.get(1)? as f64 / input.number(8).filter(|n| *n > 0.0)?;
     let view = View {
         channels_text: Param::Float(channels),
@@ -207,11 +207,11 @@ pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `_fused_rms_norm(x, normalized_shape, scale, eps)`: for each of the n / C rows the sum of squares, 2·C, and its
 /// root, 2; then two multiplications per element.
-pub(super) fn rms_norm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn rms_norm(input: &OpInput) -> Option<Modeled> {
     let n = product(input.sizes(0)?);
     let channels = product(&input.integers(1)?);
-    let modelled = vectors(input.dtype(0), rms_flops(n, channels)?, 2.0 * n + channels);
-    Some(modelled.with(rms_view(0, channels).params(input)))
+    let modeled = vectors(input.dtype(0), rms_flops(n, channels)?, 2.0 * n + channels);
+    Some(modeled.with(rms_view(0, channels).params(input)))
 }
 
 /// Operations of a scaled RMS norm.
@@ -221,18 +221,18 @@ pub(super) fn rms_flops(n: f64, channels: f64) -> Option<f64> {
 
 /// `_fused_rms_norm_backward(dY, x, normalized_shape, rstd, scale, mask)`: dY·scale, x̂, six per element for dX; dY·x̂
 /// and its sum over the rows for the scale.
-pub(super) fn rms_norm_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn rms_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = product(&input.integers(2)?);
     rms_backward(input, 1, channels, input.flags(5)?)
 }
 
 /// The backward pass of [`rms_norm`], from the forward call.
-pub(super) fn rms_norm_bwd(input: &OpInput) -> Option<Modelled> {
+pub(super) fn rms_norm_bwd(input: &OpInput) -> Option<Modeled> {
     let channels = product(&input.integers(1)?);
     rms_backward(input, 0, channels, vec![true, true])
 }
 
-fn rms_backward(input: &OpInput, at: usize, channels: f64, mask: Vec<bool>) -> Option<Modelled> {
+fn rms_backward(input: &OpInput, at: usize, channels: f64, mask: Vec<bool>) -> Option<Modeled> {
     let n = product(input.sizes(at)?);
     let dx = f64::from(mask.first() == Some(&true)) * 6.0 * n;
     let sums_rows = 1.0 + f64::from(n / channels > 1.0);
@@ -260,7 +260,7 @@ pub(super) fn modulated(
     input: &OpInput,
     flops_each: f64,
     [passes, per_sample]: [f64; 2],
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let [t, b, h] = input.sized(0)?;
     let n = t * b * h;
     let dtype = input.dtype(0);
@@ -277,14 +277,14 @@ pub(super) fn weight_norm(
     input: &OpInput,
     first: usize,
     [flops_each, passes]: [f64; 2],
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let (v, g) = (input.tensor(first)?, input.tensor(first + 1)?);
     let bytes = || Some(passes * v.bytes()? + passes * g.bytes()?);
     Some(on_vectors(v.dtype, flops_each * v.n(), bytes()))
 }
 
 /// `batch_norm_stats(x, eps)` of synchronized batch norm: mean and variance of each channel.
-pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
+pub(super) fn batch_statistics(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let channels = *x.shape.get(1)? as f64;
     let bytes = x.bytes().map(|bytes| bytes + 8.0 * channels);
@@ -293,14 +293,14 @@ pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
 
 /// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations per element; `batch_norm_backward_elemt(dY,
 /// x, …)`: dX, five per element.
-pub(super) fn batch_elements(input: &OpInput, x: usize, flops_each: f64) -> Option<Modelled> {
+pub(super) fn batch_elements(input: &OpInput, x: usize, flops_each: f64) -> Option<Modeled> {
     let x = input.tensor(x)?;
     let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
     Some(on_vectors(x.dtype, flops_each * x.n(), bytes()))
 }
 
 /// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations per element.
-pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modelled> {
+pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modeled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let channels = *x.shape.get(1)? as f64;
     let bytes = || Some(gradient.bytes()? + x.bytes()? + 16.0 * channels);

@@ -10,11 +10,11 @@
 use super::dtype;
 use super::index::element_bytes_of_kernels;
 use super::input::product;
-use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare};
+use super::{ComputeSpec, Modeled, OpInput, Unit, Work, bare};
 use crate::hardware::Precision;
 
 /// `_fused_adam_(params, grads, moments, second moments, largest of these, …)`, `_fused_adamw_`.
-pub(super) fn adam(input: &OpInput) -> Option<Modelled> {
+pub(super) fn adam(input: &OpInput) -> Option<Modeled> {
     match has_list(input, 4) {
         true => list(input, 13.0, 9.0),
         false => list(input, 12.0, 7.0),
@@ -22,7 +22,7 @@ pub(super) fn adam(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_fused_sgd_(params, grads, momentum, …)`.
-pub(super) fn sgd(input: &OpInput) -> Option<Modelled> {
+pub(super) fn sgd(input: &OpInput) -> Option<Modeled> {
     match has_list(input, 2) {
         true => list(input, 4.0, 5.0),
         false => list(input, 2.0, 3.0),
@@ -36,12 +36,12 @@ fn has_list(input: &OpInput, position: usize) -> bool {
 }
 
 /// `_foreach_sqrt(xs)`, `_foreach_mul_(xs, scalar)`: read, compute, write.
-pub(super) fn foreach_unary(input: &OpInput) -> Option<Modelled> {
+pub(super) fn foreach_unary(input: &OpInput) -> Option<Modeled> {
     list(input, 1.0, 2.0 + one_if_two_lists(input))
 }
 
 /// `_foreach_add_(xs, ys, alpha)`: two lists read, one written.
-pub(super) fn foreach_binary(input: &OpInput) -> Option<Modelled> {
+pub(super) fn foreach_binary(input: &OpInput) -> Option<Modeled> {
     let more = one_if_two_lists(input);
     list(input, 1.0 + more, 2.0 + more)
 }
@@ -51,15 +51,15 @@ fn one_if_two_lists(input: &OpInput) -> f64 {
 }
 
 /// `_foreach_copy_(to, from)`: one list read, the other written, possibly in another type.
-pub(super) fn foreach_copy(input: &OpInput) -> Option<Modelled> {
-    let modelled = list(input, 0.0, 2.0)?;
+pub(super) fn foreach_copy(input: &OpInput) -> Option<Modeled> {
+    let modeled = list(input, 0.0, 2.0)?;
     let Some([to, from]) = input.kernels.iter().find_map(|name| copied_types(name)) else {
-        return Some(modelled);
+        return Some(modeled);
     };
     let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
     Some(bare(Work {
         bytes: Some(n * (to + from)),
-        ..modelled.work
+        ..modeled.work
     }))
 }
 
@@ -81,7 +81,7 @@ fn copied_types(kernel: &str) -> Option<[f64; 2]> {
 }
 
 /// Work from operations per element and passes over all elements.
-pub(super) fn list(input: &OpInput, flops_each: f64, passes: f64) -> Option<Modelled> {
+pub(super) fn list(input: &OpInput, flops_each: f64, passes: f64) -> Option<Modeled> {
     let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
     let size = element_bytes_of_kernels(input.kernels);
     Some(bare(Work {

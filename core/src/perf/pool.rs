@@ -5,7 +5,7 @@
 //! is written, with one addition for each element of a window (average pooling) or each result (max pooling).
 
 use super::input::product;
-use super::{Modelled, OpInput, on_vectors};
+use super::{Modeled, OpInput, on_vectors};
 
 /// `max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil)`, and `avg_pool2d(x, kernel,
 /// stride, padding, ceil, …)` which has no dilation.
@@ -14,7 +14,7 @@ pub(super) fn windowed(
     dilation_at: Option<usize>,
     ceil_at: usize,
     index_bytes: f64,
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let kernel = input.integers(1)?;
     let stride = input.integers_or_none(2)?;
@@ -51,14 +51,14 @@ pub(super) fn windowed(
 }
 
 /// `max_pool2d_with_indices_backward(dY, x, …, indices)`: x itself is not read.
-pub(super) fn max_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn max_backward(input: &OpInput) -> Option<Modeled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(gradient.bytes()? + gradient.n() * 8.0 + x.bytes()?);
     Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
 }
 
 /// `avg_pool2d_backward(dY, x, kernel, …)`, `_adaptive_avg_pool2d_backward(dY, x)`.
-pub(super) fn average_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn average_backward(input: &OpInput) -> Option<Modeled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let window = input.integers(2).map_or(1.0, |kernel| product(&kernel));
     let bytes = || Some(gradient.bytes()? + x.bytes()?);
@@ -71,7 +71,7 @@ pub(super) fn average_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `_adaptive_avg_pool2d(x, size)`, `adaptive_max_pool2d`: the windows cover the input once. Indices of maxima are also
 /// written.
-pub(super) fn adaptive(input: &OpInput, index_bytes: f64) -> Option<Modelled> {
+pub(super) fn adaptive(input: &OpInput, index_bytes: f64) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let size = input.integers(1)?;
     let n_out = product(x.shape.get(..x.shape.len().checked_sub(size.len())?)?) * product(&size);

@@ -7,7 +7,7 @@ use super::dtype;
 use super::elementwise;
 use super::input::{Tensor, product};
 use super::params::{self, Param};
-use super::{Modelled, OpInput, on_vectors};
+use super::{Modeled, OpInput, on_vectors};
 
 /// Argument positions of an op.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ const LAYOUT: Layout = Layout {
 };
 
 /// `sum(x, dims, keepdim, dtype)`, `sum(x, dtype)`; `mean` does not widen.
-pub(super) fn sum(input: &OpInput, widens: bool) -> Option<Modelled> {
+pub(super) fn sum(input: &OpInput, widens: bool) -> Option<Modeled> {
     let layout = Layout {
         dtype: Some(3),
         widens,
@@ -40,17 +40,17 @@ pub(super) fn sum(input: &OpInput, widens: bool) -> Option<Modelled> {
 }
 
 /// `amin(x, dims, keepdim)`, `logsumexp`, `std`, `var`.
-pub(super) fn by_dims(input: &OpInput) -> Option<Modelled> {
+pub(super) fn by_dims(input: &OpInput) -> Option<Modeled> {
     reduce(input, LAYOUT)
 }
 
 /// `norm(x, p, dims, keepdim)`, `linalg_norm`.
-pub(super) fn norm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn norm(input: &OpInput) -> Option<Modeled> {
     reduce(input, Layout { dims: 2, ..LAYOUT })
 }
 
 /// `max(x)`, `max(x, dim)` which also returns indices, and element-wise `max(x, y)`.
-pub(super) fn extreme(input: &OpInput) -> Option<Modelled> {
+pub(super) fn extreme(input: &OpInput) -> Option<Modeled> {
     if input.tensor(1).is_some() {
         return Some(elementwise::pointwise(input)?.with(params(input, 1.0)));
     }
@@ -63,13 +63,13 @@ pub(super) fn extreme(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `argmax(x, dim, keepdim)`, which writes an 8-byte index, and `any(x, dim)`, which writes a flag.
-pub(super) fn to_size(input: &OpInput, bytes: f64) -> Option<Modelled> {
+pub(super) fn to_size(input: &OpInput, bytes: f64) -> Option<Modeled> {
     let x = input.tensor(0)?;
     Some(work(&x, n_out(input, &x, 1)?, Some(bytes)))
 }
 
 /// `cumsum(x, dim, dtype)`, `cumprod`: as many results as elements.
-pub(super) fn running(input: &OpInput) -> Option<Modelled> {
+pub(super) fn running(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let size = dtype::bytes_of_code(input.value(2)).or_else(|| widened(&x, true));
     Some(work(&x, x.n(), size).with(params(input, x.n())))
@@ -96,7 +96,7 @@ impl OpInput<'_> {
     }
 }
 
-fn reduce(input: &OpInput, layout: Layout) -> Option<Modelled> {
+fn reduce(input: &OpInput, layout: Layout) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let n_out = n_out(input, &x, layout.dims)?;
     let chosen = layout
@@ -138,7 +138,7 @@ fn n_out(input: &OpInput, x: &Tensor, dims_at: usize) -> Option<f64> {
     Some(product(&kept))
 }
 
-fn work(x: &Tensor, n_out: f64, size_out: Option<f64>) -> Modelled {
+fn work(x: &Tensor, n_out: f64, size_out: Option<f64>) -> Modeled {
     let bytes = || Some(x.bytes()? + n_out * size_out?);
     on_vectors(x.dtype, x.n(), bytes())
 }
@@ -161,7 +161,7 @@ fn params(input: &OpInput, n_out: f64) -> params::Params {
 }
 
 /// `_cummax_helper(x, values, places, dim)`: each tensor moves once. Not in TraceLens.
-pub(super) fn running_extreme(input: &OpInput) -> Option<Modelled> {
+pub(super) fn running_extreme(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let size = x.element_bytes().map(|size| size + 8.0);
     Some(work(&x, x.n(), size))

@@ -5,11 +5,11 @@
 //! read. Backward, the gradient is read and each neighbor's share added to the image's gradient.
 
 use super::input::{Tensor, product};
-use super::{Modelled, OpInput, moved, on_vectors};
+use super::{Modeled, OpInput, moved, on_vectors};
 
 /// `upsample_linear1d(x, size, …)` and similar ops; `along` is the number of neighbors per result along each dimension:
 /// one, two, or four for cubic.
-pub(super) fn resized(input: &OpInput, along: f64) -> Option<Modelled> {
+pub(super) fn resized(input: &OpInput, along: f64) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let size = input.integers(1)?;
     let outer = x.shape.get(..2)?;
@@ -20,7 +20,7 @@ pub(super) fn resized(input: &OpInput, along: f64) -> Option<Modelled> {
 }
 
 /// `upsample_…_backward(dY, size, size of x, …)`.
-pub(super) fn resized_backward(input: &OpInput, along: f64) -> Option<Modelled> {
+pub(super) fn resized_backward(input: &OpInput, along: f64) -> Option<Modeled> {
     let gradient = input.tensor(0)?;
     let n_x = product(&input.integers(2)?);
     let n_dims = gradient.shape.len().checked_sub(2)?;
@@ -30,14 +30,14 @@ pub(super) fn resized_backward(input: &OpInput, along: f64) -> Option<Modelled> 
 }
 
 /// `grid_sampler_2d(x, grid, …)` with x of N × C × …, grid of N × … × dimensions; bilinear unless the mode is nearest.
-pub(super) fn grid_sampler(input: &OpInput) -> Option<Modelled> {
+pub(super) fn grid_sampler(input: &OpInput) -> Option<Modeled> {
     let (x, grid) = (input.tensor(0)?, input.tensor(1)?);
     let (n_out, k) = gridded(&x, &grid, input.value(2))?;
     sampled(&x, n_out, k, grid.bytes()?)
 }
 
 /// `grid_sampler_2d_backward(dY, x, grid, …)`: gradients of x and of the grid.
-pub(super) fn grid_sampler_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn grid_sampler_backward(input: &OpInput) -> Option<Modeled> {
     let (gradient, x, grid) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let (n_out, k) = gridded(&x, &grid, input.value(3))?;
     let bytes = || Some(gradient.bytes()? + 2.0 * x.bytes()? + 2.0 * grid.bytes()?);
@@ -55,7 +55,7 @@ fn gridded(x: &Tensor, grid: &Tensor, mode: &str) -> Option<(f64, f64)> {
     Some((product(places) * channels, k))
 }
 
-fn sampled(x: &Tensor, n_out: f64, k: f64, others: f64) -> Option<Modelled> {
+fn sampled(x: &Tensor, n_out: f64, k: f64, others: f64) -> Option<Modeled> {
     let size = x.element_bytes();
     let n_read = x.n().min(k * n_out);
     let bytes = size.map(|size| (n_read + n_out) * size + others);
@@ -64,7 +64,7 @@ fn sampled(x: &Tensor, n_out: f64, k: f64, others: f64) -> Option<Modelled> {
 
 /// `torchvision::roi_align(x, boxes, scale, height, width, …)`: a grid of results for each box and channel, each at
 /// least one bilinear sample.
-pub(super) fn roi_align(input: &OpInput) -> Option<Modelled> {
+pub(super) fn roi_align(input: &OpInput) -> Option<Modeled> {
     let (x, boxes) = (input.tensor(0)?, input.tensor(1)?);
     let channels = *x.shape.get(1)? as f64;
     let n_boxes = *boxes.shape.first()? as f64;
@@ -75,7 +75,7 @@ pub(super) fn roi_align(input: &OpInput) -> Option<Modelled> {
 
 /// `im2col(x, kernel, …)`, with x of N × C × H × W: each window is written as a column. The number
 /// of windows follows from kernel, dilation, padding and stride.
-pub(super) fn im2col(input: &OpInput) -> Option<Modelled> {
+pub(super) fn im2col(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let [outer @ .., height, width] = x.shape else {
         return None;
@@ -93,7 +93,7 @@ pub(super) fn im2col(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `col2im(x, size, …)`: columns of N × C·k × L are summed into images.
-pub(super) fn col2im(input: &OpInput) -> Option<Modelled> {
+pub(super) fn col2im(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let window = product(&input.integers(2)?);
     let [outer @ .., rows, _] = x.shape else {

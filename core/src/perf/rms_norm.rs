@@ -8,7 +8,7 @@ use super::dtype;
 use super::input::product;
 use super::norm::{self, rms_flops};
 use super::params::Param;
-use super::{Modelled, OpInput, on_vectors};
+use super::{Modeled, OpInput, on_vectors};
 
 #[derive(Clone, Copy)]
 pub(super) struct Fused {
@@ -44,24 +44,24 @@ impl Fused {
 }
 
 /// `rmsnorm2d_fwd_with_dynamicquant(out, x, scales, scale, …)`: one scale per row.
-pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
+pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modeled> {
     let (n, rows) = rows(input, 1)?;
     fused_norm(input, 1, 3, ALONE.quantized(n + 4.0 * rows))
 }
 
 /// `rmsnorm_fp8_group_quant(x, scale, eps, group)`.
-pub(super) fn group_quant(input: &OpInput) -> Option<Modelled> {
+pub(super) fn group_quant(input: &OpInput) -> Option<Modeled> {
     fused_norm(input, 0, 1, ALONE.quantized(grouped_bytes(input, 3)?))
 }
 
 /// `rmsnorm_with_add_fp8_group_quant(x, residual, scale, eps, group)`.
-pub(super) fn add_group_quant(input: &OpInput) -> Option<Modelled> {
+pub(super) fn add_group_quant(input: &OpInput) -> Option<Modeled> {
     fused_norm(input, 0, 2, ADDS.quantized(grouped_bytes(input, 4)?))
 }
 
 /// `add_rmsnorm_pad(x, scale, eps, residual, pad)`: the rows of the result are padded to a
 /// multiple.
-pub(super) fn add_pad(input: &OpInput) -> Option<Modelled> {
+pub(super) fn add_pad(input: &OpInput) -> Option<Modeled> {
     let (n, rows) = rows(input, 0)?;
     let pad = input.number(4).filter(|pad| *pad > 0.0)?;
     let padded = (n / rows / pad).ceil() * pad * rows;
@@ -73,14 +73,14 @@ pub(super) fn add_pad(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `fused_rms_mxfp4_quant(x, scale, …)`: half a byte per element, one scale byte for every 32.
-pub(super) fn mxfp4_quant(input: &OpInput) -> Option<Modelled> {
+pub(super) fn mxfp4_quant(input: &OpInput) -> Option<Modeled> {
     let (n, _) = rows(input, 0)?;
     fused_norm(input, 0, 1, ALONE.quantized(n / 2.0 + n / 32.0))
 }
 
 /// `rms_norm_static_fp8_quant(out, x, scale, …)`, and `fused_add_rms_norm_static_fp8_quant(out, x, residual, scale,
 /// …)`: the result has the type of `out`.
-pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
+pub(super) fn quantized(input: &OpInput) -> Option<Modeled> {
     let (fused, scale) = match input.name.contains("add") {
         true => (ADDS, 3),
         false => (ALONE, 2),
@@ -90,12 +90,7 @@ pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
 
 /// The norm of x, given the positions of x and its scale. If the residual is added in place, the sum replaces the
 /// residual, and the norm replaces x.
-pub(super) fn fused_norm(
-    input: &OpInput,
-    x: usize,
-    scale: usize,
-    fused: Fused,
-) -> Option<Modelled> {
+pub(super) fn fused_norm(input: &OpInput, x: usize, scale: usize, fused: Fused) -> Option<Modeled> {
     let n = product(input.sizes(x)?);
     let channels = *input.sizes(scale)?.first()? as f64;
     let dtype = input.dtype(x);

@@ -5,7 +5,7 @@
 //! both directions' results for the others. The input and each weight are read, the result of the last layer is
 //! written, once each. Backward, the gradients of input and weights take two GEMMs for each one of the forward pass.
 
-use super::{Modelled, OpInput, matrices, on_vectors};
+use super::{Modeled, OpInput, matrices, on_vectors};
 
 /// `passes`: GEMMs for each one of the forward pass. The others are the argument positions of the mode, the hidden
 /// size, the number of layers and the bidirectional flag.
@@ -13,7 +13,7 @@ pub(super) fn recurrent(
     input: &OpInput,
     [mode, hidden, layers, bidirectional]: [usize; 4],
     passes: f64,
-) -> Option<Modelled> {
+) -> Option<Modeled> {
     let [steps, batch, width] = input.sized(0)?;
     let gates = match input.value(mode).trim() {
         // ReLU, tanh; LSTM; GRU.
@@ -42,7 +42,7 @@ pub(super) fn recurrent(
 
 /// `_thnn_fused_lstm_cell(gates of x, gates of h, c, …)`, each of B × 4·H: five functions and four multiplications and
 /// additions for each of B·H; gates and cell are read; state, cell and activations are written.
-pub(super) fn lstm_cell(input: &OpInput) -> Option<Modelled> {
+pub(super) fn lstm_cell(input: &OpInput) -> Option<Modeled> {
     let (gates, cell) = (input.tensor(0)?, input.tensor(2)?);
     let bytes = || Some(3.0 * gates.bytes()? + 3.0 * cell.bytes()?);
     Some(on_vectors(gates.dtype, 9.0 * cell.n() + gates.n(), bytes()))

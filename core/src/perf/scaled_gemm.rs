@@ -7,7 +7,7 @@ use super::dtype;
 use super::gemm::{Gemm, matrix_sizes, push_transpose};
 use super::input::product;
 use super::params::{self, Param, Params};
-use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare, on_matrices};
+use super::{ComputeSpec, Modeled, OpInput, Unit, Work, bare, on_matrices};
 use crate::hardware::Precision;
 
 const BF16: &str = "c10::BFloat16";
@@ -23,7 +23,7 @@ const FP4_BYTES: f64 = 0.5;
 /// `_scaled_mm(A, B, scale_a, scale_b, bias[4], scale, type[6], …)`: 8-bit operands give two-byte results unless
 /// another type is requested. If an element packs two numbers, TraceLens takes the number of elements as K; it ignores
 /// the bias.
-pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn scaled_mm(input: &OpInput) -> Option<Modeled> {
     let element = dtype::bytes(input.dtype(0));
     let gemm = Gemm {
         has_bias: input.n_args() == 3,
@@ -50,14 +50,14 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
         bias: input.tensor(bias).and_then(|bias| bias.distinct_bytes()),
         ..gemm
     };
-    Some(Modelled {
+    Some(Modeled {
         work: unpacked.work(input.dtype(0)),
         ..with_params(input, &gemm, [0, 1], None)
     })
 }
 
 /// `int8_linear_matmul(A, B)` of bitsandbytes: B of N × K, results of four bytes. TraceLens takes B as K × N.
-pub(super) fn int8_linear(input: &OpInput) -> Option<Modelled> {
+pub(super) fn int8_linear(input: &OpInput) -> Option<Modeled> {
     let (k, rows) = input.sizes(0)?.split_last()?;
     let [n, width] = input.sized(1)?;
     let gemm = Gemm {
@@ -65,14 +65,14 @@ pub(super) fn int8_linear(input: &OpInput) -> Option<Modelled> {
         ..Gemm::uniform([product(rows), *k as f64, n], dtype::bytes(input.dtype(0)))
     };
     let theirs = Gemm { n: width, ..gemm };
-    Some(Modelled {
+    Some(Modeled {
         work: gemm.work(input.dtype(0)),
         ..with_params(input, &theirs, [0, 1], None)
     })
 }
 
 /// A pair of matrices that Transformer Engine multiplies inside a fused layer.
-pub(super) fn te_pseudo(input: &OpInput) -> Option<Modelled> {
+pub(super) fn te_pseudo(input: &OpInput) -> Option<Modeled> {
     let gemm = Gemm {
         c: Some(2.0),
         ..Gemm::uniform(matrix_sizes(input)?, dtype::bytes(input.dtype(0)))
@@ -81,7 +81,7 @@ pub(super) fn te_pseudo(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `te_gemm_ts(A, …, transa[4], B[5], …, transb[9], D[10], …, bias[14], …)`, column-major.
-pub(super) fn te_gemm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn te_gemm(input: &OpInput) -> Option<Modeled> {
     let [a0, a1] = input.sized(0)?;
     let [b0, b1] = input.sized(5)?;
     let is_set = |at: usize| input.value(at) == "1";
@@ -99,7 +99,7 @@ pub(super) fn te_gemm(input: &OpInput) -> Option<Modelled> {
 
 /// `gemm_with_dynamic_quant(…)`: the first two matrices among the arguments, the second N × K, possibly packed along K.
 /// TraceLens assumes that both have the same element type.
-pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
+pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modeled> {
     let mut matrices = (0..input.n_args()).filter_map(|at| Some((at, input.sized::<2>(at)?)));
     let (first, [m, k]) = matrices.next()?;
     let (second, [n, elements]) = matrices.next()?;
@@ -111,8 +111,8 @@ pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `gemm_a8w8(x, w, scale_x, scale_w, …)`: the result has two bytes per element.
-pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
-    let mut modelled = weighted(input, false, BF16)?;
+pub(super) fn a8w8(input: &OpInput) -> Option<Modeled> {
+    let mut modeled = weighted(input, false, BF16)?;
     let ([m, _], [n, k]): ([f64; 2], [f64; 2]) = (input.sized(0)?, input.sized(1)?);
     // Block sizes along K and N follow from the numbers of columns and rows of the scales.
     let blocks = |total: f64, n_scales: Option<&i64>| {
@@ -126,7 +126,7 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
         true => "per_token",
         false => "block",
     };
-    modelled.params.extend([
+    modeled.params.extend([
         ("quant_scheme", params::text("a8w8")),
         ("quant_granularity", params::text(granularity)),
         ("block_k", block_k),
@@ -135,12 +135,12 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
         ("output_shape", params::sizes(&[m as i64, n as i64])),
         ("output_dtype", params::text(BF16)),
     ]);
-    Some(modelled)
+    Some(modeled)
 }
 
 /// `gemm_a16w16(x, w, bias, …)`, `rocm_unquantized_gemm(x, w, bias)`: TraceLens takes the type of the result from the
 /// bias, else from x or from w.
-pub(super) fn a16w16(input: &OpInput, otherwise: usize) -> Option<Modelled> {
+pub(super) fn a16w16(input: &OpInput, otherwise: usize) -> Option<Modeled> {
     let has_bias = input.sizes(2).is_some();
     weighted(
         input,
@@ -150,12 +150,12 @@ pub(super) fn a16w16(input: &OpInput, otherwise: usize) -> Option<Modelled> {
 }
 
 /// `gemm_a16w16_atomic(x, w, …, dtype[3])`.
-pub(super) fn a16w16_atomic(input: &OpInput) -> Option<Modelled> {
+pub(super) fn a16w16_atomic(input: &OpInput) -> Option<Modeled> {
     weighted(input, false, type_or(input.dtype(3), BF16))
 }
 
 /// `gemm_a16w16_asm(x, w, out, …)`.
-pub(super) fn a16w16_asm(input: &OpInput) -> Option<Modelled> {
+pub(super) fn a16w16_asm(input: &OpInput) -> Option<Modeled> {
     weighted(input, false, type_or(input.dtype(2), input.dtype(0)))
 }
 
@@ -167,7 +167,7 @@ fn type_or<'a>(named: &'a str, otherwise: &'a str) -> &'a str {
 }
 
 /// x of M × K times w of N × K, with result and bias of one type.
-fn weighted(input: &OpInput, has_bias: bool, out: &str) -> Option<Modelled> {
+fn weighted(input: &OpInput, has_bias: bool, out: &str) -> Option<Modeled> {
     let [m, k] = input.sized(0)?;
     let [n, _] = input.sized(1)?;
     let gemm = Gemm {
@@ -186,21 +186,21 @@ fn with_params(
     gemm: &Gemm,
     operands @ [a, b]: [usize; 2],
     out: Option<&str>,
-) -> Modelled {
-    let modelled = bare(gemm.work(input.dtype(a)));
+) -> Modeled {
+    let modeled = bare(gemm.work(input.dtype(a)));
     if out.is_none() {
-        return modelled.with(gemm.params(input, operands, false));
+        return modeled.with(gemm.params(input, operands, false));
     }
     let types = [Some(input.dtype(a)), Some(input.dtype(b)), out];
     let mut all = vec![("B", Param::Int(gemm.batch))];
     all.extend(gemm.sizes());
     all.push(("dtype_A_B", params::dtypes(&types)));
     push_transpose(&mut all, input);
-    modelled.with(all)
+    modeled.with(all)
 }
 
 /// `batched_gemm_a8w8(x, w, …)` with w of B × N × K; x has the batch first or second.
-pub(super) fn batched_a8w8(input: &OpInput) -> Option<Modelled> {
+pub(super) fn batched_a8w8(input: &OpInput) -> Option<Modeled> {
     let [x0, x1, k] = input.sized(0)?;
     let [batch, n, _] = input.sized(1)?;
     let m = if x0.total_cmp(&batch).is_eq() { x1 } else { x0 };
@@ -210,13 +210,13 @@ pub(super) fn batched_a8w8(input: &OpInput) -> Option<Modelled> {
         c: Some(2.0),
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
     };
-    let mut modelled = with_params(input, &gemm, [0, 1], Some(BF16));
-    modelled.work.compute = dtype::matrix(input.dtype(1));
-    Some(modelled)
+    let mut modeled = with_params(input, &gemm, [0, 1], Some(BF16));
+    modeled.work.compute = dtype::matrix(input.dtype(1));
+    Some(modeled)
 }
 
 /// `batched_gemm_a16wfp4(x, w, …)`: four-bit weights, two per byte.
-pub(super) fn batched_a16wfp4(input: &OpInput) -> Option<Modelled> {
+pub(super) fn batched_a16wfp4(input: &OpInput) -> Option<Modeled> {
     let [batch, m, k] = input.sized(0)?;
     let n = *input.sizes(1)?.get(1)? as f64;
     let gemm = Gemm {
@@ -228,7 +228,7 @@ pub(super) fn batched_a16wfp4(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `gemm_afp4wfp4(x, w, …)`: both operands have four bits, packed in pairs along K.
-pub(super) fn afp4wfp4(input: &OpInput) -> Option<Modelled> {
+pub(super) fn afp4wfp4(input: &OpInput) -> Option<Modeled> {
     let [m, packed] = input.sized(0)?;
     let [n, _] = input.sized(1)?;
     let gemm = Gemm {
@@ -239,13 +239,13 @@ pub(super) fn afp4wfp4(input: &OpInput) -> Option<Modelled> {
     Some(fp4(with_params(input, &gemm, [0, 1], Some(BF16))))
 }
 
-fn fp4(mut modelled: Modelled) -> Modelled {
-    modelled.work.compute = FP4;
-    modelled
+fn fp4(mut modeled: Modeled) -> Modeled {
+    modeled.work.compute = FP4;
+    modeled
 }
 
 /// `hipblaslt_gemm_fp8(A, scale, B, scale, type, transA, transB, transC)`.
-pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modelled> {
+pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modeled> {
     let [m, n, k] = transposed(input)?;
     let element = dtype::bytes(input.dtype(0));
     let gemm = Gemm {
@@ -258,22 +258,22 @@ pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modelled> {
 
 /// `hipblaslt_gemm_fp4(A, scale, B, scale, type, transA, transB, transC)`, packed in pairs along K, with a one-byte
 /// scale for every 32.
-pub(super) fn hipblaslt_fp4(input: &OpInput) -> Option<Modelled> {
+pub(super) fn hipblaslt_fp4(input: &OpInput) -> Option<Modeled> {
     Some(packed_fp4(input, [0, 2], transposed(input)?))
 }
 
 /// `gemm_a4w4(A, B, …)`.
-pub(super) fn a4w4(input: &OpInput) -> Option<Modelled> {
+pub(super) fn a4w4(input: &OpInput) -> Option<Modeled> {
     let [m, k] = input.sized(0)?;
     let [n, _] = input.sized(1)?;
     Some(packed_fp4(input, [0, 1], [m, n, k]))
 }
 
-fn packed_fp4(input: &OpInput, operands: [usize; 2], [m, n, packed]: [f64; 3]) -> Modelled {
+fn packed_fp4(input: &OpInput, operands: [usize; 2], [m, n, packed]: [f64; 3]) -> Modeled {
     let k = 2.0 * packed;
     let scales = (m + n) * (k / 32.0).ceil();
     let gemm = Gemm::uniform([m, k, n], Some(FP4_BYTES));
-    Modelled {
+    Modeled {
         work: Work {
             flops: 2.0 * m * n * k,
             bytes: Some(m * packed + n * packed + scales + 2.0 * m * n),
@@ -299,7 +299,7 @@ fn transposed(input: &OpInput) -> Option<[f64; 3]> {
 
 /// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N. Backward, the gradients of rows
 /// and of matrices take two GEMMs.
-pub(super) fn grouped(input: &OpInput, n_products: f64) -> Option<Modelled> {
+pub(super) fn grouped(input: &OpInput, n_products: f64) -> Option<Modeled> {
     let [m, k] = input.sized(0)?;
     let [groups, w1, w2] = input.sized(1)?;
     let n = if w1.total_cmp(&k).is_eq() { w2 } else { w1 };
@@ -309,12 +309,12 @@ pub(super) fn grouped(input: &OpInput, n_products: f64) -> Option<Modelled> {
         Some((m * k + groups.min(m) * k * n) * element + m * n * out)
     };
     let bytes = bytes().map(|bytes| n_products * bytes);
-    let modelled = on_matrices(input.dtype(0), n_products * 2.0 * m * k * n, bytes);
-    Some(modelled.with(grouped_params(input, [m, n, k, groups])))
+    let modeled = on_matrices(input.dtype(0), n_products * 2.0 * m * k * n, bytes);
+    Some(modeled.with(grouped_params(input, [m, n, k, groups])))
 }
 
 /// `grouped_gemm_variable_k(A, B, lengths, …)`: the groups split the shared row dimension; each writes its own K × N.
-pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
+pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modeled> {
     let [rows, m] = input.sized(0)?;
     let [_, n] = input.sized(1)?;
     let groups = product(input.sizes(2)?);
@@ -322,8 +322,8 @@ pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
         let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
         Some(rows * (m + n) * element + groups * m * n * out)
     };
-    let modelled = on_matrices(input.dtype(0), 2.0 * rows * m * n, bytes());
-    Some(modelled.with(grouped_params(input, [m, n, rows, groups])))
+    let modeled = on_matrices(input.dtype(0), 2.0 * rows * m * n, bytes());
+    Some(modeled.with(grouped_params(input, [m, n, rows, groups])))
 }
 
 /// TraceLens's parameters of grouped GEMMs.

@@ -6,11 +6,11 @@
 use super::dtype;
 use super::gemm::{Gemm, linear_sizes, matrix_sizes};
 use super::input::{Tensor, product};
-use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare, on_matrices};
+use super::{ComputeSpec, Modeled, OpInput, Unit, Work, bare, on_matrices};
 use crate::hardware::Precision;
 
 /// `cutlass_scaled_mm(out, A, B, scales, scales, bias)`, B of K × N.
-pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
+pub(super) fn out_first(input: &OpInput) -> Option<Modeled> {
     let [m, n] = input.sized(0)?;
     let [_, k] = input.sized(1)?;
     let gemm = Gemm {
@@ -23,7 +23,7 @@ pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `cutlass_scaled_fp4_mm(out, A, B, …)`: bytes of A and B pack two four-bit numbers.
-pub(super) fn fp4_out_first(input: &OpInput) -> Option<Modelled> {
+pub(super) fn fp4_out_first(input: &OpInput) -> Option<Modeled> {
     let [m, n] = input.sized(0)?;
     let [_, packed] = input.sized(1)?;
     let bytes = || Some((m + n) * packed * 17.0 / 16.0 + m * n * dtype::bytes(input.dtype(0))?);
@@ -39,25 +39,25 @@ pub(super) fn fp4_out_first(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `fp8_scaled_mm(A, B, scales, scales, type, bias)` of SGLang, B of K × N.
-pub(super) fn columns(input: &OpInput) -> Option<Modelled> {
+pub(super) fn columns(input: &OpInput) -> Option<Modeled> {
     let [m, k, n] = matrix_sizes(input)?;
     Some(eight_bit([1.0, m, k, n], input))
 }
 
 /// `w8a8_block_fp8_matmul(A, B, …)`, `int8_scaled_mm` of bitsandbytes: B of N × K, A of … × K.
-pub(super) fn rows(input: &OpInput) -> Option<Modelled> {
+pub(super) fn rows(input: &OpInput) -> Option<Modeled> {
     let [m, k, n] = linear_sizes(input, 1)?;
     Some(eight_bit([1.0, m, k, n], input))
 }
 
 /// `bmm_fp8(A, B, out, …)`, A of B × M × K.
-pub(super) fn batches(input: &OpInput) -> Option<Modelled> {
+pub(super) fn batches(input: &OpInput) -> Option<Modeled> {
     let [batch, m, k] = input.sized(0)?;
     let [_, _, n] = input.sized(1)?;
     Some(eight_bit([batch, m, k, n], input))
 }
 
-fn eight_bit([batch, m, k, n]: [f64; 4], input: &OpInput) -> Modelled {
+fn eight_bit([batch, m, k, n]: [f64; 4], input: &OpInput) -> Modeled {
     let (a, b) = (dtype::bytes(input.dtype(0)), dtype::bytes(input.dtype(1)));
     let gemm = Gemm {
         batch,
@@ -105,7 +105,7 @@ pub(super) fn packed<'a>(input: &OpInput<'a>) -> Option<Packed<'a>> {
 }
 
 /// `gptq_marlin_gemm`, `awq_gemm`, `gptq_gemm`: two-byte activations with packed weights.
-pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
+pub(super) fn weight_only(input: &OpInput) -> Option<Modeled> {
     let packed = packed(input)?;
     let ([m, k, n], x) = (packed.sizes, packed.activations);
     let bytes = || {
@@ -117,7 +117,7 @@ pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
 
 /// `_weight_int4pack_mm(x, w, group, scales)`: four-bit weights in a special block layout; N follows from the scales
 /// and zeros of groups × N × 2. `_weight_int8pack_mm(x, w, scales)` with w of N × K.
-pub(super) fn weight_packed(input: &OpInput) -> Option<Modelled> {
+pub(super) fn weight_packed(input: &OpInput) -> Option<Modeled> {
     let (x, w) = (input.tensor(0)?, input.tensor(1)?);
     let (k, rows) = x.shape.split_last()?;
     let n = match input.sizes(3) {
@@ -130,7 +130,7 @@ pub(super) fn weight_packed(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `gemv_4bit(x, w, shape of w[2], …)` of bitsandbytes: the shape before packing, N × K.
-pub(super) fn four_bit_rows(input: &OpInput) -> Option<Modelled> {
+pub(super) fn four_bit_rows(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let shape = input.integers(2)?;
     let [n, k] = shape.as_slice() else {
@@ -142,7 +142,7 @@ pub(super) fn four_bit_rows(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `router_gemm(out, x, w)`, w in either order: K is the last size of x.
-pub(super) fn plain_out_first(input: &OpInput) -> Option<Modelled> {
+pub(super) fn plain_out_first(input: &OpInput) -> Option<Modeled> {
     let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let k = *x.shape.last()? as f64;
     let bytes = || Some(out.bytes()? + x.bytes()? + w.bytes()?);
@@ -151,7 +151,7 @@ pub(super) fn plain_out_first(input: &OpInput) -> Option<Modelled> {
 
 /// `lora_shrink(x, adapters, out, …)` of vLLM, x of M × K, out of slices × M × R: each row by the matrix of its adapter.
 /// At least one adapter is read.
-pub(super) fn lora_shrink(input: &OpInput) -> Option<Modelled> {
+pub(super) fn lora_shrink(input: &OpInput) -> Option<Modeled> {
     let (x, out) = (input.tensor(0)?, input.tensor(2)?);
     let (&[_, k], &[slices, _, rank]) = (x.shape, out.shape) else {
         return None;
@@ -162,7 +162,7 @@ pub(super) fn lora_shrink(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `lora_expand(x, adapters, out, …)`, x of slices × M × R, out of M × N, to which it adds.
-pub(super) fn lora_expand(input: &OpInput) -> Option<Modelled> {
+pub(super) fn lora_expand(input: &OpInput) -> Option<Modeled> {
     let (x, out) = (input.tensor(0)?, input.tensor(2)?);
     let (&[_, _, rank], &[_, n]) = (x.shape, out.shape) else {
         return None;
@@ -174,7 +174,7 @@ pub(super) fn lora_expand(input: &OpInput) -> Option<Modelled> {
 
 /// Transformer Engine's `_Linear(…)`: its arguments have w of N × K first, or x of … × K; w is the matrix whose last
 /// size the other tensor shares.
-pub(super) fn te_linear(input: &OpInput) -> Option<Modelled> {
+pub(super) fn te_linear(input: &OpInput) -> Option<Modeled> {
     let tensors: Vec<Tensor> = input
         .tensors()
         .filter(|tensor| tensor.shape.len() > 1)

@@ -2,12 +2,12 @@
 
 use super::dtype;
 use super::input::product;
-use super::{Modelled, OpInput, moved};
+use super::{Modeled, OpInput, moved};
 
 /// `_chunk_cat(tensors, dim, n, out)`: copies gradients of any size into one buffer, padded, and in the buffer's type.
 /// If their sizes are not recorded, they are assumed to fill it. Their type follows from the kernel's name, else it is
 /// that of the buffer.
-pub(super) fn chunk_cat(input: &OpInput) -> Option<Modelled> {
+pub(super) fn chunk_cat(input: &OpInput) -> Option<Modeled> {
     let out = input.tensor(3)?;
     let read = match input.tensor_list(0) {
         Some(tensors) => tensors.into_iter().map(product).sum(),
@@ -21,7 +21,7 @@ pub(super) fn chunk_cat(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `split_with_sizes_copy(x, sizes, dim, out)`: all of it is read and written once.
-pub(super) fn split_copy(input: &OpInput) -> Option<Modelled> {
+pub(super) fn split_copy(input: &OpInput) -> Option<Modeled> {
     Some(moved(input.tensor(0)?.bytes().map(|bytes| 2.0 * bytes)))
 }
 

@@ -6,10 +6,10 @@
 //! tensors read, one written.
 
 use super::dtype;
-use super::{Modelled, OpInput, on_vectors, vectors};
+use super::{Modeled, OpInput, on_vectors, vectors};
 
 /// `_softmax(x, dim, half_to_float)`, `_log_softmax`. The flag converts FP16 to FP32.
-pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn forward(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let widens = input.flag_or(2, false)?;
     let size_out = if widens { Some(4.0) } else { x.element_bytes() };
@@ -18,7 +18,7 @@ pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_softmax_backward_data(dY, Y, dim, input_dtype)`, `_log_softmax_backward_data`.
-pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn backward(input: &OpInput) -> Option<Modeled> {
     let (gradient, result) = (input.tensor(0)?, input.tensor(1)?);
     let size_out = dtype::bytes_of_code(input.value(3)).or_else(|| gradient.element_bytes());
     let bytes = || Some(gradient.bytes()? + result.bytes()? + gradient.n() * size_out?);
@@ -27,7 +27,7 @@ pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
 
 /// `ScaledUpperTriangMaskedSoftmax(x, scale)`, `ScaledMaskedSoftmax(x, mask, scale)` of apex and Megatron: one more
 /// operation per element for the scale; a mask is read.
-pub(super) fn scaled(input: &OpInput) -> Option<Modelled> {
+pub(super) fn scaled(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let mask = input
         .tensor(1)
@@ -37,7 +37,7 @@ pub(super) fn scaled(input: &OpInput) -> Option<Modelled> {
 }
 
 /// Its backward pass: two tensors read, one written.
-pub(super) fn scaled_bwd(input: &OpInput) -> Option<Modelled> {
+pub(super) fn scaled_bwd(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     Some(vectors(x.dtype, 5.0 * x.n(), 3.0 * x.n()))
 }

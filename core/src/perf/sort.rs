@@ -5,10 +5,10 @@
 
 use super::dtype;
 use super::index::dimension;
-use super::{Modelled, OpInput, on_vectors};
+use super::{Modeled, OpInput, on_vectors};
 
 /// `sort(x, dim, …)`, `argsort`; `sort.stable(x, stable, dim, …)`.
-pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
+pub(super) fn sort(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let dim = match input.is_flag(1) || input.is_absent(1) {
         true => input.number_or(2, -1.0)?,
@@ -36,7 +36,7 @@ pub(crate) fn share_of_radix_selection(dtype: &str) -> Option<f64> {
 }
 
 /// `topk(x, k, dim, …)`; for `kthvalue` one value and one index per row.
-pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
+pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let length = along(x.shape, input.number_or(2, -1.0)?)?;
     let n_out = x.n() / length.max(1.0) * k;

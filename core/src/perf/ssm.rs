@@ -6,11 +6,11 @@
 use super::dtype;
 use super::input::product;
 use super::params::{self, Params};
-use super::{Modelled, OpInput, Work, matrices, on_matrices, on_vectors, vectors};
+use super::{Modeled, OpInput, Work, matrices, on_matrices, on_vectors, vectors};
 
 /// `causal_conv1d(x, w, bias, …)` with x of B × C × L and w of C × k: each result is a sum of k
 /// products. x and w are read, the result is written.
-pub(super) fn causal_conv1d(input: &OpInput) -> Option<Modelled> {
+pub(super) fn causal_conv1d(input: &OpInput) -> Option<Modeled> {
     let n = product(input.sizes(0)?);
     let [channels, k] = input.sized(1)?;
     let n_bias = input.sizes(2).map_or(0.0, |_| channels);
@@ -22,7 +22,7 @@ pub(super) fn causal_conv1d(input: &OpInput) -> Option<Modelled> {
 /// `MambaSplitConv1dScanCombinedFn(zxbcdt, w, …, chunk[6], …, head size[15], groups[16])` with zxbcdt of B × T ×
 /// (2·H·P + 2·G·N + H): a short convolution, then in chunks of C the GEMMs of the state-space dual form: C·Bᵀ for each
 /// group, its product with x, and the states of N × P.
-pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
+pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modeled> {
     let [b, t, width] = input.sized(0)?;
     let [channels, taps] = input.sized(1)?;
     let chunk = input.number_or(6, 128.0)?;
@@ -38,7 +38,7 @@ pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
     let Work { bytes, .. } = theirs.work;
     let states = || states_bytes(b * (t / chunk).ceil() * h * n * p, dtype);
     (h > 0.0 && n > 0.0 && chunk > 0.0).then(|| {
-        let modelled = Modelled {
+        let modeled = Modeled {
             work: Work {
                 bytes: bytes.zip(states()).map(|(bytes, states)| bytes + states),
                 ..theirs.work
@@ -46,7 +46,7 @@ pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
             their_bytes: bytes,
             ..theirs
         };
-        modelled.with(shape_params(input))
+        modeled.with(shape_params(input))
     })
 }
 
@@ -67,7 +67,7 @@ fn shape_params(input: &OpInput) -> Params {
 
 /// `_causal_conv1d_bwd_cpp(x, w, bias, dY, …)`: gradients of x and w, each as expensive as the forward pass. Not in
 /// TraceLens.
-pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modelled> {
+pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modeled> {
     let n = product(input.sizes(0)?);
     let [channels, k] = input.sized(1)?;
     let dtype = input.dtype(0);
@@ -78,7 +78,7 @@ pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modelled> {
 /// `SelectiveScanFn(u, Δ, A, B, C, D, z, …)` of Mamba, u of B × D × L and A of D × N: for each of B·D·L·N states the
 /// exponential and product Δ·A (2), Δ·B·u (2), the recurrence (2) and the sum with C (2). Every operand is read and the
 /// result written. Not in TraceLens.
-pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
+pub(super) fn selective_scan(input: &OpInput) -> Option<Modeled> {
     let u = input.tensor(0)?;
     let [_, states] = input.sized(2)?;
     let bytes = || Some(input.tensor_bytes()? + u.bytes()?);
@@ -88,17 +88,17 @@ pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
 /// Linear attention in chunks, `ChunkGLAFunction(q, k, v, …)` with q of B × T × H × K and v of B × T × H × V: in a chunk
 /// of C scores and their product with v, across chunks the states of K × V, which are updated and multiplied by q. Not in
 /// TraceLens.
-pub(super) fn chunked_attention(input: &OpInput) -> Option<Modelled> {
+pub(super) fn chunked_attention(input: &OpInput) -> Option<Modeled> {
     chunked(input, false)
 }
 
 /// The same with the delta rule, as in `ChunkGatedDeltaRuleFunction(q, k, v, g, β, …)`: a system of the keys of each
 /// chunk is solved for what takes the place of k and v, and the states are multiplied by it. Both go through memory.
-pub(super) fn chunked_delta_rule(input: &OpInput) -> Option<Modelled> {
+pub(super) fn chunked_delta_rule(input: &OpInput) -> Option<Modeled> {
     chunked(input, true)
 }
 
-fn chunked(input: &OpInput, has_delta: bool) -> Option<Modelled> {
+fn chunked(input: &OpInput, has_delta: bool) -> Option<Modeled> {
     /// Libraries take chunks of this many positions.
     const CHUNK: f64 = 64.0;
     let k = *input.sizes(0)?.last()? as f64;
@@ -121,7 +121,7 @@ fn chunked(input: &OpInput, has_delta: bool) -> Option<Modelled> {
 
 /// `MambaChunkScanCombinedFn(x, Δ, A, B, C, chunk[5], …)` with x of B × T × H × P and B of B × T × G × N: the same scan
 /// as [`mamba_ssd`]. Not in TraceLens.
-pub(super) fn chunk_scan(input: &OpInput) -> Option<Modelled> {
+pub(super) fn chunk_scan(input: &OpInput) -> Option<Modeled> {
     let [b, t, h, p] = input.sized(0)?;
     let [_, _, g, n] = input.sized(3)?;
     let chunk = input.number(5).filter(|chunk| *chunk > 0.0)?;

@@ -10,10 +10,10 @@ use crate::base::sort::Arrange;
 use std::sync::LazyLock;
 
 use super::SheetFamily;
-use super::{GemmSizes, Modelled, OpInput, PerfModel};
+use super::{GemmSizes, Modeled, OpInput, PerfModel};
 use super::{flash_attention, index, moe_layer, optimizer, template, triton};
 
-type Formula = fn(&OpInput) -> Option<Modelled>;
+type Formula = fn(&OpInput) -> Option<Modeled>;
 
 /// A formula with its ops.
 struct Row {

@@ -7,10 +7,10 @@
 
 use super::dtype;
 use super::input::Tensor;
-use super::{Modelled, OpInput, on_matrices};
+use super::{Modeled, OpInput, on_matrices};
 
 /// `triton_tem_…`.
-pub(super) fn template(input: &OpInput) -> Option<Modelled> {
+pub(super) fn template(input: &OpInput) -> Option<Modeled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let (out, operands) = tensors.split_last()?;
     let has = |word: &str| input.name.contains(word);
@@ -71,7 +71,7 @@ fn is_attention(input: &OpInput) -> bool {
 }
 
 /// Flexible attention if its mask kept all blocks, which is the most that it can compute. `None` without a block mask.
-pub(crate) fn of_all_blocks(input: &OpInput) -> Option<Modelled> {
+pub(crate) fn of_all_blocks(input: &OpInput) -> Option<Modeled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let flops = attention_flops(input, &tensors).filter(|_| is_attention(input))?;
     let bytes = tensors.iter().map(Tensor::bytes).sum();

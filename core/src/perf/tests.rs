@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{ComputeSpec, Modelled, OpInput, Param, UserModels, Work, model, python_dict, table};
+use super::{ComputeSpec, Modeled, OpInput, Param, UserModels, Work, model, python_dict, table};
 use crate::names::known_ops;
 use crate::testing::Arguments;
 use crate::trace::{OpArgsText, TraceBuilder};
@@ -56,13 +56,13 @@ impl<'a> Call<'a> {
 }
 
 /// The result of an op's model for a call.
-fn counted(call: &str) -> Option<Modelled> {
+fn counted(call: &str) -> Option<Modeled> {
     let call = Call::read(call);
     call.input(model(call.name)?.forward)
 }
 
 /// The same without recorded values.
-fn without_values(call: &str) -> Option<Modelled> {
+fn without_values(call: &str) -> Option<Modeled> {
     let mut call = Call::read(call);
     call.args.values.clear();
     call.input(model(call.name)?.forward)
@@ -74,7 +74,7 @@ fn check(case: &str) -> Result<(), String> {
     let (call, expected) = case.rsplit_once(" -> ").ok_or("no `->`")?;
     let op = Call::read(call).name;
     model(op).ok_or("no model of this name")?;
-    let found = counted(call).map(|modelled| modelled.work);
+    let found = counted(call).map(|modeled| modeled.work);
     let (flops, bytes, unit) = match expected.split(" | ").collect::<Vec<_>>()[..] {
         ["none"] if found.is_none() => return Ok(()),
         [flops, bytes] => (flops, bytes, None),
@@ -131,16 +131,16 @@ fn a_case_that_says_nothing_fails() {
 #[test]
 fn sheets_keep_the_reference_s_count_of_packed_attention() {
     let call = "vllm::unified_attention_with_output(14x2x4:c10::Half, 14x1x4:c10::Half*2) in execute_14_context_2(sq12sk20sqsq80sqsk144)_generation_2(sq2sk30sqsq2sqsk30)";
-    let modelled = counted(call).unwrap();
+    let modeled = counted(call).unwrap();
     let in_sheets = |flops| {
-        modelled
+        modeled
             .in_sheets(Work {
                 flops,
-                ..modelled.work
+                ..modeled.work
             })
             .flops
     };
-    assert_eq!((modelled.work.flops, in_sheets(4480.0)), (4480.0, 4288.0));
+    assert_eq!((modeled.work.flops, in_sheets(4480.0)), (4480.0, 4288.0));
     // Work from a user's model is unchanged.
     assert_eq!((in_sheets(1.0), in_sheets(2.0)), (1.0, 2.0));
 }
@@ -157,9 +157,9 @@ fn sheets_keep_the_reference_s_bytes_of_repeated_elements() {
         ),
     ];
     for (call, own, theirs) in repeated {
-        let modelled = counted(call).unwrap();
-        assert_eq!(modelled.work.bytes, Some(own), "{call}");
-        let in_sheets = modelled.in_sheets(modelled.work);
+        let modeled = counted(call).unwrap();
+        assert_eq!(modeled.work.bytes, Some(own), "{call}");
+        let in_sheets = modeled.in_sheets(modeled.work);
         assert_eq!(in_sheets.bytes, Some(theirs), "{call}");
     }
 }
@@ -213,7 +213,7 @@ fn many_tokens_choose_no_more_experts_than_there_are() {
             ))
         };
         assert!(call("_").is_none());
-        let bytes = call("=256").and_then(|modelled| modelled.work.bytes);
+        let bytes = call("=256").and_then(|modeled| modeled.work.bytes);
         let all = 2.0 * (2.0 * 2.0 * f64::from(tokens) + 36.0);
         assert!(
             bytes.is_some_and(|bytes| (bytes - all).abs() < 1e-6),
@@ -229,12 +229,12 @@ fn the_table_names_each_op_once_and_has_what_the_reference_has() {
         assert!(pair[0] < pair[1], "{} stands twice", pair[1]);
     }
     for model in table::models() {
-        let known = known_ops().any(|op| op.name == model.op && op.modelled);
+        let known = known_ops().any(|op| op.name == model.op && op.modeled);
         assert_eq!(known, model.is_reference, "{}", model.op);
     }
-    let n_modelled = known_ops().filter(|op| op.modelled).count();
+    let n_modeled = known_ops().filter(|op| op.modeled).count();
     let n_reference = table::models().filter(|model| model.is_reference).count();
-    assert_eq!(n_modelled, n_reference);
+    assert_eq!(n_modeled, n_reference);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn what_is_not_recorded_has_no_work() {
             call.args.dims = dims.to_owned();
             let bytes = call
                 .input(model.forward)
-                .and_then(|modelled| modelled.work.bytes);
+                .and_then(|modeled| modeled.work.bytes);
             assert!(bytes.is_none_or(|bytes| bytes >= 0.0), "{}", model.op);
         }
     }

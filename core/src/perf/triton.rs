@@ -11,10 +11,10 @@
 use super::dtype;
 use super::input::Tensor;
 use super::params::{self, Param, Params};
-use super::{Modelled, OpInput, on_vectors};
+use super::{Modeled, OpInput, on_vectors};
 
 /// The last `n_sizes` arguments are always loop sizes; the last of two is that of the reduction.
-pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
+pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modeled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let largest = tensors.iter().map(Tensor::n).fold(0.0, f64::max);
     let n_points = points(input, n_sizes, largest)?;
@@ -31,8 +31,8 @@ pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let flops_each: f64 = ops.iter().copied().map(flops_of).sum();
     let first = tensors.first()?;
     let bytes = tensors.iter().chain(in_place).map(moved).sum();
-    let modelled = on_vectors(first.dtype, flops_each * n_points, bytes);
-    Some(modelled.with(params(input, &ops, n_sizes)?))
+    let modeled = on_vectors(first.dtype, flops_each * n_points, bytes);
+    Some(modeled.with(params(input, &ops, n_sizes)?))
 }
 
 /// Whether the last tensor of a pointwise kernel is the flat result of a GEMM, of which it combines views with others.

@@ -4,7 +4,7 @@ use super::Profile;
 use super::operations::Operation;
 use crate::base::format;
 use crate::names::attention::is_backward;
-use crate::perf::{Modelled, Param};
+use crate::perf::{Modeled, Param};
 
 /// Sizes of one call.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,15 +36,15 @@ impl AttentionSizes {
         })
     }
 
-    fn of_params(modelled: &Modelled) -> Option<AttentionSizes> {
-        let size = |name| modelled.size_of(name);
+    fn of_params(modeled: &Modeled) -> Option<AttentionSizes> {
+        let size = |name| modeled.size_of(name);
         let (n_q, h_q, d_qk) = (size("N_Q")?, size("H_Q")?, size("d_h_qk")?);
         let batch = size("B").unwrap_or(1);
         Some(AttentionSizes {
             n_kv: size("N_KV").unwrap_or(n_q),
             h_kv: size("H_KV").unwrap_or(h_q),
             d_v: size("d_h_v").unwrap_or(d_qk),
-            is_causal: modelled.param("causal").is_some_and(Param::is_true),
+            is_causal: modeled.param("causal").is_some_and(Param::is_true),
             ..AttentionSizes::of_queries((batch, n_q, h_q, d_qk))
         })
     }

@@ -26,7 +26,7 @@ impl FastestBySize {
         profile.once(|| {
             let mut all = FastestBySize::default();
             for (at, operation) in profile.operations().iter().enumerate() {
-                let work = operation.modelled.as_ref().map(|modelled| modelled.work);
+                let work = operation.modeled.as_ref().map(|modeled| modeled.work);
                 let work = work.filter(|work| {
                     work.compute
                         .is_none_or(|compute| compute.unit != Unit::Matrix)

@@ -3,7 +3,7 @@
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::names::takes_sparse_tensor;
-use crate::perf::{GemmSizes, Modelled, OpInput, PerfModel, SheetFamily, Work, model};
+use crate::perf::{GemmSizes, Modeled, OpInput, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
 use crate::profile::kv_cache::KvCache;
 use crate::profile::launch::GpuId;
@@ -45,7 +45,7 @@ impl Binding {
 
     /// The result of the formula or, if the arguments of the call are not enough, the sum over the calls below it. Some
     /// formulas read kernel names.
-    pub fn work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
+    pub fn work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modeled> {
         self.own_work(profile, kernels).or_else(|| {
             let is_whole = self.pass == Pass::Forward && self.shares == 1;
             is_whole.then(|| work_below(profile, self.call)).flatten()
@@ -53,7 +53,7 @@ impl Binding {
     }
 
     /// The result of the formula for the call itself.
-    pub(crate) fn own_work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
+    pub(crate) fn own_work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modeled> {
         let trace = &profile.trace;
         let text = |id| trace.strings.get(id);
         let formula = match self.pass {
@@ -72,16 +72,16 @@ impl Binding {
         let launched: Option<Interval> = in_time.first().map(|work| work.span);
         let annotation = || profile.batches().around(trace, self.call, launched);
         let annotation = self.reads_annotation().then(annotation).flatten();
-        let modelled = formula(&OpInput {
+        let modeled = formula(&OpInput {
             kernels: &names,
             extra_args: trace.events.extra_args(self.call).map(text),
             annotation: annotation.map(text),
             kv_type: annotation.and_then(|_| KvCache::of(profile).dtype(trace)),
             ..OpInput::of_call(trace, self.call)?
         })?;
-        Some(Modelled {
-            work: modelled.work.times(1.0 / f64::from(self.shares.max(1))),
-            ..modelled
+        Some(Modeled {
+            work: modeled.work.times(1.0 / f64::from(self.shares.max(1))),
+            ..modeled
         })
     }
 
@@ -110,7 +110,7 @@ impl Binding {
 
 /// The sum over the outermost calls below that have a perf model; `None` unless these calls launch everything that the
 /// call launches. The compute unit is that of the call with the most FLOPs.
-fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
+fn work_below(profile: &Profile, call: EventId) -> Option<Modeled> {
     /// A call with more calls than this below it is not a kernel wrapper.
     const MAX_CALLS: usize = 256;
     let (trace, tree) = (&profile.trace, &profile.tree);
@@ -141,7 +141,7 @@ fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
             binding.own_work(profile, work)
         });
         match below {
-            Some(Modelled { work: below, .. }) => {
+            Some(Modeled { work: below, .. }) => {
                 n_counted += work.len();
                 sum.flops += below.flops;
                 sum.bytes = sum.bytes.zip(below.bytes).map(|(a, b)| a + b);

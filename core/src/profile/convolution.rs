@@ -2,10 +2,10 @@
 
 use super::Profile;
 use super::operations::Operation;
-use crate::base::labels::labelled;
-use crate::perf::{Modelled, Param, are_placeholders, convolution_of};
+use crate::base::labels::labeled;
+use crate::perf::{Modeled, Param, are_placeholders, convolution_of};
 
-labelled! {
+labeled! {
     /// Kinds of convolutions with different typical efficiency.
     pub(crate) enum ConvolutionKind {
         Pointwise => "1×1",
@@ -38,7 +38,7 @@ pub(crate) struct ConvolutionShape {
 impl ConvolutionShape {
     /// The shape of an operation's convolution; `None` if unknown.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<ConvolutionShape> {
-        let listed = operation.modelled.as_ref();
+        let listed = operation.modeled.as_ref();
         let arguments = operation.arguments(profile);
         let unlisted = || convolution_of(arguments.as_ref()?);
         listed
@@ -55,17 +55,17 @@ impl ConvolutionShape {
         shape.is_channels_last
     }
 
-    fn of_params(modelled: &Modelled) -> Option<ConvolutionShape> {
-        let sizes = |wanted: &str| whole(modelled.param(wanted)?.sizes()?);
-        let modelled_shape = modelled.param("input_shape")?.sizes()?;
-        let (input, filter) = (whole(modelled_shape)?, sizes("filter_shape")?);
+    fn of_params(modeled: &Modeled) -> Option<ConvolutionShape> {
+        let sizes = |wanted: &str| whole(modeled.param(wanted)?.sizes()?);
+        let modeled_shape = modeled.param("input_shape")?.sizes()?;
+        let (input, filter) = (whole(modeled_shape)?, sizes("filter_shape")?);
         let n_dims = input.len().checked_sub(2).filter(|n| *n > 0)?;
         (filter.len() == input.len()).then_some(())?;
         Some(ConvolutionShape {
-            is_channels_last: modelled
+            is_channels_last: modeled
                 .param("input_stride")
                 .and_then(Param::sizes)
-                .filter(|strides| !are_placeholders(modelled_shape, strides))
+                .filter(|strides| !are_placeholders(modeled_shape, strides))
                 .and_then(whole)
                 .and_then(|strides| is_channels_last(&input, &strides)),
             input,
@@ -74,10 +74,8 @@ impl ConvolutionShape {
             dilation: sizes("dilation").unwrap_or_else(|| vec![1; n_dims]),
             padding: sizes("padding"),
             output_padding: sizes("output_padding").unwrap_or_else(|| vec![0; n_dims]),
-            groups: modelled.size_of("groups").unwrap_or(1),
-            is_transposed: modelled
-                .param("transposed_conv")
-                .is_some_and(Param::is_true),
+            groups: modeled.size_of("groups").unwrap_or(1),
+            is_transposed: modeled.param("transposed_conv").is_some_and(Param::is_true),
         })
     }
 

@@ -3,7 +3,7 @@
 mod origin;
 mod summary;
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::names::words::{Words, classify, contains_any, letters};
 use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
@@ -12,7 +12,7 @@ use crate::trace::event_args as args;
 pub(crate) use origin::{CopyOrigin, DdpCopy};
 pub(crate) use summary::{Copies, CopySummary, OnOneGpu, copies};
 
-labelled! {
+labeled! {
     /// Direction of a copy, with its short name in files.
     pub(crate) enum Direction {
         DeviceToHost => "D2H",
@@ -104,7 +104,7 @@ pub(crate) fn may_be_pageable(name: &str) -> bool {
     Direction::of_name(name).crosses() && HostMemory::of_name(name) != Some(HostMemory::Pinned)
 }
 
-labelled! {
+labeled! {
     /// Type of the host memory of a copy.
     pub(crate) enum HostMemory {
         /// Ordinary memory: the driver copies it through its own buffer, and the CPU waits.

@@ -1,10 +1,10 @@
 //! What is known about a kernel without an operator, and where it comes from.
 
-use crate::base::labels::labelled;
-use crate::perf::Modelled;
+use crate::base::labels::labeled;
+use crate::perf::Modeled;
 use crate::perf::model_config::Role;
 
-labelled! {
+labeled! {
     /// Where a size comes from, most reliable first.
     pub enum Source {
         /// An operator of this trace.
@@ -30,7 +30,7 @@ pub struct Estimate {
     /// The least reliable source of its sizes.
     pub source: Source,
     /// Its FLOPs, bytes and sizes.
-    pub modelled: Modelled,
+    pub modeled: Modeled,
     /// Padding may make the sizes larger: FLOPs and bytes are lower bounds.
     pub is_least: bool,
 }
@@ -39,7 +39,7 @@ impl Estimate {
     /// "32×5120×2880, from config"; with the number of experts for MoE, and only the source for anything that is not a
     /// GEMM.
     pub(crate) fn sizes(&self) -> String {
-        let size = |name| self.modelled.size_of(name);
+        let size = |name| self.modeled.size_of(name);
         let experts = size("E").zip(size("topk"));
         let gemm = size("M").zip(size("N")).zip(size("K"));
         let sizes = match (experts, gemm) {

@@ -11,7 +11,7 @@ use crate::names::gemm::{
 };
 use crate::names::tile::Tile;
 pub(crate) use crate::perf::GemmSizes;
-use crate::perf::{ComputeSpec, Modelled, Work};
+use crate::perf::{ComputeSpec, Modeled, Work};
 
 impl GemmSizes {
     /// Sizes from the parameters of the perf model or from what it knows otherwise; `None` if it has neither.
@@ -21,11 +21,11 @@ impl GemmSizes {
 
     /// Sizes from the parameters of the perf model.
     pub(crate) fn of_params(operation: &Operation) -> Option<GemmSizes> {
-        GemmSizes::of_modelled(operation.known()?)
+        GemmSizes::of_modeled(operation.known()?)
     }
 
-    pub(crate) fn of_modelled(modelled: &Modelled) -> Option<GemmSizes> {
-        let size = |name| modelled.size_of(name);
+    pub(crate) fn of_modeled(modeled: &Modeled) -> Option<GemmSizes> {
+        let size = |name| modeled.size_of(name);
         Some(GemmSizes {
             batch: size("B").unwrap_or(1),
             m: size("M")?,
@@ -111,8 +111,8 @@ pub(crate) fn odd_pitches(
     let GemmSizes { m, n, k, .. } = sizes;
     // For an operand of rows × columns: the contiguous dimension, and the pitch.
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
-        let modelled = operation.known();
-        match modelled.and_then(|modelled| last_two(modelled.param(stride)?.sizes()?)) {
+        let modeled = operation.known();
+        match modeled.and_then(|modeled| last_two(modeled.param(stride)?.sizes()?)) {
             // A single row has no pitch.
             _ if rows.1 == 1 && columns.1 == 1 => None,
             Some((1, distance)) if distance != 1 => Some((rows, distance)),

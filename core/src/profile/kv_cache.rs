@@ -96,7 +96,7 @@ mod tests {
             let attention = all
                 .find(|one| one.name(&profile).contains("attention"))
                 .unwrap();
-            attention.modelled.as_ref().unwrap().work.bytes
+            attention.modeled.as_ref().unwrap().work.bytes
         };
         assert_eq!(bytes("unsigned char"), Some(96.0 + 64.0));
         assert_eq!(bytes("c10::Half"), Some(96.0 + 128.0));

@@ -63,7 +63,7 @@ struct Walk<'a> {
     labels: Map<NodeId, &'static str>,
     label_of_name: ByName<&'static str>,
     /// By node: how many operators before it have a model and GPU activity.
-    n_modelled_before: Vec<u32>,
+    n_modeled_before: Vec<u32>,
     /// By node.
     visited: Vec<bool>,
     /// By GPU activity.
@@ -87,20 +87,20 @@ impl<'a> Walk<'a> {
             sized: Map::default(),
             labels: labels.collect(),
             label_of_name: ByName::new(|name| op_category(name, None)),
-            n_modelled_before: Vec::with_capacity(profile.tree.len() + 1),
+            n_modeled_before: Vec::with_capacity(profile.tree.len() + 1),
             visited: vec![false; profile.tree.len()],
             covered: vec![false; profile.gpu.len()],
             is_replayed: is_replayed.collect(),
             rows: Vec::new(),
         };
-        let mut n_modelled = 0;
-        walk.n_modelled_before.push(0);
+        let mut n_modeled = 0;
+        walk.n_modeled_before.push(0);
         for node in profile.tree.ids() {
-            let is_modelled = walk.is_op(node)
+            let is_modeled = walk.is_op(node)
                 && walk.reference_model(node).is_some()
                 && !profile.tree.gpu_work(node).is_empty();
-            n_modelled += u32::from(is_modelled);
-            walk.n_modelled_before.push(n_modelled);
+            n_modeled += u32::from(is_modeled);
+            walk.n_modeled_before.push(n_modeled);
         }
         walk
     }
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
             self.take(node, None, binding);
             return Vec::new();
         }
-        if self.has_modelled_below(node) {
+        if self.has_modeled_below(node) {
             return self.children(node);
         }
         if let Some((binding, category, work)) = self.backward_pass(node) {
@@ -154,9 +154,9 @@ impl<'a> Walk<'a> {
             .iter()
             .any(|child| self.reference_model(*child).is_some())
         {
-            let modelled =
+            let modeled =
                 |child: &NodeId| self.is_op(*child) && self.reference_model(*child).is_some();
-            return children.into_iter().filter(modelled).collect();
+            return children.into_iter().filter(modeled).collect();
         }
         let work = profile.tree.gpu_work(node);
         let is_collective = |work: &GpuId| {
@@ -289,7 +289,7 @@ impl Walk<'_> {
         }
         let work = binding.own_work(profile, &[id])?.work;
         let is_gemm = work.compute.is_some_and(|spec| spec.unit == Unit::Matrix);
-        let is_free = !(is_gemm && self.has_modelled_below(op));
+        let is_free = !(is_gemm && self.has_modeled_below(op));
         (siblings.len() == 1 && is_free).then_some(binding)
     }
 
@@ -335,9 +335,9 @@ impl Walk<'_> {
         Some(Binding::new(model, forward, Pass::Backward))
     }
 
-    fn has_modelled_below(&self, node: NodeId) -> bool {
+    fn has_modeled_below(&self, node: NodeId) -> bool {
         let subtree = self.profile.tree.subtree(node);
-        let before = |at: u32| self.n_modelled_before.get(at as usize);
+        let before = |at: u32| self.n_modeled_before.get(at as usize);
         before(subtree.start + 1) < before(subtree.end)
     }
 

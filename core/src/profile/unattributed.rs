@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::base::format;
 use crate::base::interval::busy;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::base::tally::Tally;
@@ -16,7 +16,7 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, EventId, LinkId, StringId, Trace, extra_args};
 
-labelled! {
+labeled! {
     /// Why the launching call is unknown.
     pub enum Reason {
         /// Its correlation id precedes those of all recorded calls.

@@ -16,7 +16,7 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::hardware::roofline::roofline;
-use crate::perf::{Modelled, Param, PerfModel, SheetFamily, Work, model, python_dict};
+use crate::perf::{Modeled, Param, PerfModel, SheetFamily, Work, model, python_dict};
 use crate::profile::Profile;
 use crate::profile::autograd::Autograd;
 use crate::profile::launch::GpuId;
@@ -27,13 +27,13 @@ use crate::trace::{Category, EventId, OpArgsId, StringId};
 
 /// Calls of operators that TraceLens has a sheet for, in file order.
 #[derive(Debug)]
-pub(super) struct ModelledCalls {
+pub(super) struct ModeledCalls {
     calls: Vec<(NodeId, EventId, &'static PerfModel)>,
     autograd: Autograd,
 }
 
-impl ModelledCalls {
-    pub(super) fn new(profile: &Profile) -> ModelledCalls {
+impl ModeledCalls {
+    pub(super) fn new(profile: &Profile) -> ModeledCalls {
         let (trace, tree) = (&profile.trace, &profile.tree);
         let mut models: Map<StringId, Option<&'static PerfModel>> = Map::default();
         let mut calls = Vec::new();
@@ -53,7 +53,7 @@ impl ModelledCalls {
             }
         }
         calls.arrange_by_key(|&(_, event, _)| event);
-        ModelledCalls {
+        ModeledCalls {
             calls,
             autograd: Autograd::new(trace),
         }
@@ -80,7 +80,7 @@ const NO_BACKWARD: [&str; 5] = [
 
 pub(super) struct Group {
     name: StringId,
-    modelled: Modelled,
+    modeled: Modeled,
     /// The pass whose formula counts its calls.
     formula: Pass,
     is_recompute: bool,
@@ -99,10 +99,10 @@ pub(super) fn table(
     family: SheetFamily,
     pass: Pass,
 ) -> (Vec<Column>, Vec<Vec<Cell>>) {
-    let mut groups = group(input.profile, input.modelled_calls(), family, pass);
+    let mut groups = group(input.profile, input.modeled_calls(), family, pass);
     let mut names: Vec<&'static str> = Vec::new();
     for group in &groups {
-        for (name, _) in &group.modelled.params {
+        for (name, _) in &group.modeled.params {
             if !names.contains(name) && param(name).is_some() {
                 names.push(name);
             }
@@ -117,7 +117,7 @@ pub(super) fn table(
 /// Calls by name and parameters, in row order.
 pub(super) fn groups(
     profile: &Profile,
-    all: &ModelledCalls,
+    all: &ModeledCalls,
     family: SheetFamily,
     pass: Pass,
 ) -> Vec<Group> {
@@ -134,12 +134,12 @@ fn sort(groups: &mut [Group]) {
 }
 
 /// Calls by name and parameters, in order of first appearance.
-fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass) -> Vec<Group> {
+fn group(profile: &Profile, all: &ModeledCalls, family: SheetFamily, pass: Pass) -> Vec<Group> {
     type Known = (StringId, Option<OpArgsId>, Vec<StringId>, Pass);
     let trace = &profile.trace;
     let mut known: Map<Known, Option<usize>> = Map::default();
     let mut rows: Map<(StringId, String), usize> = Map::default();
-    let mut distinct: Vec<Modelled> = Vec::new();
+    let mut distinct: Vec<Modeled> = Vec::new();
     let captured = !trace.captured.is_empty();
     let mut groups: Map<(usize, bool, Option<usize>), Group> = Map::default();
     for &(node, call, model) in &all.calls {
@@ -160,27 +160,27 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
             formula,
         );
         let name = key.0;
-        let modelled = *known.entry(key).or_insert_with(|| {
-            let modelled = Binding::new(model, call, formula).work(profile, &work)?;
-            if modelled.params.is_empty() {
+        let modeled = *known.entry(key).or_insert_with(|| {
+            let modeled = Binding::new(model, call, formula).work(profile, &work)?;
+            if modeled.params.is_empty() {
                 return None;
             }
             let row = *rows
-                .entry((name, python_dict(&modelled.params)))
+                .entry((name, python_dict(&modeled.params)))
                 .or_insert(distinct.len());
             if row == distinct.len() {
-                distinct.push(modelled);
+                distinct.push(modeled);
             }
             Some(row)
         });
-        let Some(modelled) = modelled else { continue };
+        let Some(modeled) = modeled else { continue };
         let recompute = profile.recompute.as_ref();
         let is_recompute = recompute.is_some_and(|recompute| recompute.has_node(node));
         let n_kernels = captured.then_some(work.len());
-        let group = groups.entry((modelled, is_recompute, n_kernels));
+        let group = groups.entry((modeled, is_recompute, n_kernels));
         let group = group.or_insert_with(|| Group {
             name,
-            modelled: distinct[modelled].clone(),
+            modeled: distinct[modeled].clone(),
             formula,
             is_recompute,
             n_kernels,
@@ -199,7 +199,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
 /// What a call runs in a pass, by start; `None` if it is unknown.
 fn work_in_order(
     profile: &Profile,
-    all: &ModelledCalls,
+    all: &ModeledCalls,
     node: NodeId,
     pass: Pass,
 ) -> Option<Vec<GpuId>> {
@@ -235,11 +235,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     let kernels = Stats::of_ns(&group.kernel_ns);
     let mut cells = vec![text(group.name)];
     cells.extend(names.iter().map(|name| {
-        let value = group
-            .modelled
-            .params
-            .iter()
-            .find(|(known, _)| known == name);
+        let value = group.modeled.params.iter().find(|(known, _)| known == name);
         let value = value.filter(|(_, value)| *value != Param::None);
         value.map_or(Cell::Empty, |(_, value)| Cell::Text(value.text()))
     }));
@@ -298,5 +294,5 @@ fn work(input: &SheetInput, group: &Group) -> Option<Work> {
             let args = trace.events.op_args(group.event);
             models.work_of(trace, trace.strings.get(group.name), args)
         });
-    own.unwrap_or_else(|| Some(group.modelled.in_sheets(group.modelled.work)))
+    own.unwrap_or_else(|| Some(group.modeled.in_sheets(group.modeled.work)))
 }

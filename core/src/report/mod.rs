@@ -69,7 +69,7 @@ use crate::profile::operations::Operation;
 use crate::profile::rows::Pass;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::timelines::SheetTimelines;
-use families::ModelledCalls;
+use families::ModeledCalls;
 use labels::Labels;
 use sheet::{Cell, Column, Sheet, Unit, column};
 
@@ -175,7 +175,7 @@ impl Report {
             timelines: &self.timelines,
             parts: Parts::of(profile, &self.options),
             labels: Labels::new(profile),
-            modelled_calls: OnceCell::new(),
+            modeled_calls: OnceCell::new(),
             sheet_timelines: OnceCell::new(),
         }
     }
@@ -196,14 +196,14 @@ pub struct SheetInput<'a> {
     /// The labels of GPU activity.
     pub(crate) labels: Labels<'a>,
     /// Computed once for all sheets that need them.
-    modelled_calls: OnceCell<ModelledCalls>,
+    modeled_calls: OnceCell<ModeledCalls>,
     sheet_timelines: OnceCell<SheetTimelines>,
 }
 
 impl SheetInput<'_> {
-    fn modelled_calls(&self) -> &ModelledCalls {
-        self.modelled_calls
-            .get_or_init(|| ModelledCalls::new(self.profile))
+    fn modeled_calls(&self) -> &ModeledCalls {
+        self.modeled_calls
+            .get_or_init(|| ModeledCalls::new(self.profile))
     }
 
     /// How time splits for the GPU activity that sheets with TraceLens's names count.

@@ -5,7 +5,7 @@
 
 use std::cell::OnceCell;
 
-use super::families::{self, ModelledCalls};
+use super::families::{self, ModeledCalls};
 use super::{Rows, SHEETS, ops_summary, ops_unique_args};
 use crate::perf::SheetFamily;
 use crate::profile::Profile;
@@ -46,14 +46,14 @@ impl RoundedTime {
 pub(crate) struct RoundedTimes<'a> {
     profile: &'a Profile,
     /// Computed once for all sheets that need them.
-    modelled_calls: OnceCell<ModelledCalls>,
+    modeled_calls: OnceCell<ModeledCalls>,
 }
 
 impl<'a> RoundedTimes<'a> {
     pub(crate) fn new(profile: &'a Profile) -> RoundedTimes<'a> {
         RoundedTimes {
             profile,
-            modelled_calls: OnceCell::new(),
+            modeled_calls: OnceCell::new(),
         }
     }
 
@@ -98,8 +98,8 @@ impl<'a> RoundedTimes<'a> {
 
     fn of_family(&self, family: SheetFamily, pass: Pass) -> Vec<RoundedTime> {
         let calls = self
-            .modelled_calls
-            .get_or_init(|| ModelledCalls::new(self.profile));
+            .modeled_calls
+            .get_or_init(|| ModeledCalls::new(self.profile));
         let groups = families::groups(self.profile, calls, family, pass);
         let times_us = groups.iter().map(|group| &group.times_us);
         times_us.map(|times_us| RoundedTime::of(times_us)).collect()

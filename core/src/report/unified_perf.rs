@@ -8,7 +8,7 @@ use crate::base::interval::sum;
 use crate::base::stats::Stats;
 use crate::base::value::mib;
 use crate::hardware::roofline::{Roofline, roofline};
-use crate::perf::{Modelled, Work, python_dict};
+use crate::perf::{Modeled, Work, python_dict};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::{Operation, with_parts};
@@ -154,10 +154,10 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
         .collect();
     let kernel_ns: Vec<i64> = calls.iter().map(|call| call.kernel_ns).collect();
     let (host, kernels) = (Stats::of_ns(&host_ns), Stats::of_ns(&kernel_ns));
-    let modelled = operation.modelled.as_ref();
+    let modeled = operation.modeled.as_ref();
     let work = evaluation
         .work
-        .map(|work| modelled.map_or(work, |of| of.in_sheets(work)));
+        .map(|work| modeled.map_or(work, |of| of.in_sheets(work)));
     let times_us = &operation.times_us;
     let bandwidth = rates(times_us, work.and_then(|work| work.bytes));
     let arithmetic = rates(times_us, work.map(|work| work.flops));
@@ -175,7 +175,7 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
     cells.extend(work_cells(work.as_ref()));
     let gpu = input.options.gpu.as_deref();
     let of_sheet = |(work, gpu)| roofline(work, gpu, input.options.basis);
-    let roofline = match modelled.and_then(|of| of.their_bytes) {
+    let roofline = match modeled.and_then(|of| of.their_bytes) {
         Some(_) => work.as_ref().zip(gpu).and_then(of_sheet),
         None => evaluation.roofline,
     };
@@ -210,7 +210,7 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
     cells.extend(model_cells(
         first,
         evaluation.work.is_some(),
-        operation.modelled.as_ref(),
+        operation.modeled.as_ref(),
     ));
     Some(cells)
 }
@@ -233,14 +233,14 @@ pub(super) fn basis_cell(roofline: Option<&Roofline>) -> Cell {
     })
 }
 
-fn model_cells(first: &PerfRow, has_work: bool, modelled: Option<&Modelled>) -> [Cell; 2] {
+fn model_cells(first: &PerfRow, has_work: bool, modeled: Option<&Modeled>) -> [Cell; 2] {
     let is_reference = first
         .binding
         .is_some_and(|binding| binding.model.is_reference);
-    let params = modelled.filter(|modelled| !modelled.params.is_empty());
+    let params = modeled.filter(|modeled| !modeled.params.is_empty());
     [
-        params.map_or(Cell::Empty, |modelled| {
-            Cell::Text(python_dict(&modelled.params))
+        params.map_or(Cell::Empty, |modeled| {
+            Cell::Text(python_dict(&modeled.params))
         }),
         Cell::Flag(is_reference || has_work),
     ]

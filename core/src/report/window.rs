@@ -36,7 +36,7 @@ pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
         Some(of) => Some(of.recorded),
         None => recorded_span(&profile.trace),
     };
-    let analysed = part.map(|of| of.window.span).or(recorded);
+    let analyzed = part.map(|of| of.window.span).or(recorded);
     let counted = part.map(|of| of.gpu);
     let since_start = |span: Option<Interval>| match span.zip(recorded) {
         Some((Interval { start_ns, end_ns }, recorded)) => {
@@ -46,7 +46,7 @@ pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
     };
     let length = |span: Option<Interval>| span.map_or(Cell::Empty, |span| ms(span.length()));
     let text = |text: Option<String>| text.map_or(Cell::Empty, Cell::Text);
-    let [start, end] = since_start(analysed);
+    let [start, end] = since_start(analyzed);
     let [counted_start, counted_end] = since_start(counted);
     let is_run = |of: &&WindowOf| of.window.run.is_some_and(|run| run.first.is_some());
     let name = match part.map(|of| (of, of.window.step.as_deref())) {
@@ -59,7 +59,7 @@ pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
         Cell::Text(name),
         start,
         end,
-        length(analysed),
+        length(analyzed),
         counted_start,
         counted_end,
         length(recorded),

@@ -1,9 +1,9 @@
 //! Columns of values with nulls, and tables of them.
 
 use super::schema::TableKind;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The type of a column's values. Labels are Arrow's type names.
     pub enum ColumnType {
         /// Text.

@@ -62,8 +62,8 @@ pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
         // As in the sheet, which leaves out estimated work.
         let evaluation = operation.estimate.is_none().then_some(evaluation);
         let work = evaluation.and_then(|evaluation| evaluation.work);
-        let modelled = operation.modelled.as_ref();
-        let work = work.map(|work| modelled.map_or(work, |of| of.in_sheets(work)));
+        let modeled = operation.modeled.as_ref();
+        let work = work.map(|work| modeled.map_or(work, |of| of.in_sheets(work)));
         let one = One {
             key: Key::new(profile, operation),
             category: operation.family.label(),

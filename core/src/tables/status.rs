@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::import::warning::{Warning, WarningKind, Warnings};
 use crate::import::{self, ImportError, ImportErrorKind};
 
-labelled! {
+labeled! {
     /// The outcome of analyzing a file.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
@@ -44,7 +44,7 @@ impl Status {
     }
 }
 
-labelled! {
+labeled! {
     /// Why a file has no rows, or is incomplete.
     pub enum ReasonKind {
         /// No bytes, or nothing but zeros.

@@ -1,8 +1,8 @@
 //! What the profiler recorded an event as.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// What the profiler recorded an event as (`cat`).
     pub enum Category {
         /// A PyTorch operator on the CPU.

@@ -1,8 +1,8 @@
 //! What wrote a trace.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// Which program wrote a trace. It decides names and what is available, but never a number.
     #[derive(Default)]
     pub enum Source {

@@ -36,7 +36,7 @@ pub fn memory() -> impl IntoView {
 
 fn device(at: usize, device: DeviceView) -> impl IntoView {
     let title_id = format!("memory-{at}");
-    let labelled_by = title_id.clone();
+    let labeled_by = title_id.clone();
     let notes = each(
         device.notes,
         |note| view! { <p class="fine">{with_units(&note)}</p> },
@@ -47,7 +47,7 @@ fn device(at: usize, device: DeviceView) -> impl IntoView {
         chart_figures("memory-figures", "Figures of the curve", figures)
     });
     view! {
-        <section class="kind" data-testid="memory-device" aria-labelledby=labelled_by>
+        <section class="kind" data-testid="memory-device" aria-labelledby=labeled_by>
             <h2 id=title_id>{device.label}</h2>
             {pairs("facts", device.figures)}
             {notes}

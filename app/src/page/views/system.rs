@@ -63,9 +63,9 @@ fn section(section: SystemSection) -> impl IntoView {
         |note| view! { <p class="fine">{note}</p> },
     );
     let title_id = format!("system-{}", section.key);
-    let labelled_by = title_id.clone();
+    let labeled_by = title_id.clone();
     view! {
-        <section class="kind" data-section=section.key aria-labelledby=labelled_by>
+        <section class="kind" data-section=section.key aria-labelledby=labeled_by>
             <h2 id=title_id>{section.title}</h2>
             {section.missing.map(|missing| view! { <p class="nothing" data-testid="missing">{missing}</p> })}
             {pairs("facts", section.figures)}

@@ -58,7 +58,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
     let memory: Vec<Size> = memory.map(|(part, size)| (part, size.clone())).collect();
     vec![
         CompareTable::new(sheet::OPERATIONS, MATCHED, &operations.matched, |op| {
-            (op.family, op.judgement.verdict.key())
+            (op.family, op.judgment.verdict.key())
         }),
         unmatched(sheet::TARGET_ONLY, &operations.unmatched.target),
         unmatched(sheet::REFERENCE_ONLY, &operations.unmatched.reference),
@@ -114,7 +114,7 @@ const SHAPES: &str = "Shapes and types of its arguments.";
 
 /// The verdict, marked if it depends on the basis.
 fn verdict(op: &MatchedOp) -> String {
-    let mark = if op.judgement.depends_on_basis() {
+    let mark = if op.judgment.depends_on_basis() {
         "*"
     } else {
         ""
@@ -128,16 +128,16 @@ const MATCHED: &[TableColumn<MatchedOp>] = &[
     ("name in the reference", Unit::Text, "Its name in the reference, if different.", |op| op.reference_name.as_deref().map_or(Cell::Empty, words)),
     (column::SHAPES, Unit::Text, SHAPES, |op| words(&*op.shapes)),
     (column::VERDICT, Unit::Text, "Whether the hardware explains the difference; * where the other basis of figures says otherwise.", |op| words(verdict(op))),
-    ("no prediction because", Unit::Text, "Why there is no prediction.", |op| words(why(op.judgement.verdict))),
+    ("no prediction because", Unit::Text, "Why there is no prediction.", |op| words(why(op.judgment.verdict))),
     (column::REFERENCE, Unit::Ms, REFERENCE, |op| ms(op.sides.reference.time_ns)),
     (column::TARGET, Unit::Ms, TARGET, |op| ms(op.sides.target.time_ns)),
     (column::DIFFERENCE, Unit::Ms, DIFFERENCE, |op| ms(op.times().difference())),
-    (column::RATIO, Unit::Number, "Time per call in the target divided by that in the reference.", |op| maybe(op.judgement.actual)),
-    (column::EXPECTED, Unit::Number, "The ratio that the rooflines of both GPUs predict.", |op| maybe(op.judgement.expected)),
-    (column::EXCESS, Unit::Number, "Measured ratio divided by expected ratio: 1 means the hardware explains the difference.", |op| maybe(op.judgement.excess)),
-    ("expected ratio by peaks", Unit::Number, "The expected ratio by data sheet peaks.", |op| maybe(op.judgement.peak_expected)),
-    ("expected ratio by achievable figures", Unit::Number, "The expected ratio by achievable figures, wherever they are known.", |op| maybe(op.judgement.achievable_expected)),
-    (column::OTHER_VERDICT, Unit::Text, "Whether the hardware explains the difference, on the basis of figures that does not decide.", |op| words(op.judgement.on_other_basis().2.label())),
+    (column::RATIO, Unit::Number, "Time per call in the target divided by that in the reference.", |op| maybe(op.judgment.actual)),
+    (column::EXPECTED, Unit::Number, "The ratio that the rooflines of both GPUs predict.", |op| maybe(op.judgment.expected)),
+    (column::EXCESS, Unit::Number, "Measured ratio divided by expected ratio: 1 means the hardware explains the difference.", |op| maybe(op.judgment.excess)),
+    ("expected ratio by peaks", Unit::Number, "The expected ratio by data sheet peaks.", |op| maybe(op.judgment.peak_expected)),
+    ("expected ratio by achievable figures", Unit::Number, "The expected ratio by achievable figures, wherever they are known.", |op| maybe(op.judgment.achievable_expected)),
+    (column::OTHER_VERDICT, Unit::Text, "Whether the hardware explains the difference, on the basis of figures that does not decide.", |op| words(op.judgment.on_other_basis().2.label())),
     (column::REFERENCE_COUNT, Unit::Count, "Calls in the reference.", |op| integer(op.sides.reference.calls)),
     (column::TARGET_COUNT, Unit::Count, "Calls in the target.", |op| integer(op.sides.target.calls)),
     ("matched by", Unit::Text, "What matches in both traces.", |op| words(op.level.label())),

@@ -94,7 +94,7 @@ const SECTIONS: [Kind; 4] = [
             ("gap_histogram", "Idle time by gap length", &["length", "idle_time", "percent_of_idle", "gaps"]),
         ],
         tables: &[
-            ("synchronisation_points", "CPU synchronizations before gaps", &["call", "operator", "gaps", "idle_time"], None),
+            ("synchronization_points", "CPU synchronizations before gaps", &["call", "operator", "gaps", "idle_time"], None),
             ("idle_by_operator", "Operators launched late", &["operator", "gaps", "idle_time", "percent_of_idle"], None),
         ],
         notes: &[],

@@ -1,15 +1,15 @@
 //! Causes of GPU idle time.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// Why the GPU is idle.
     #[derive(Default)]
     pub(crate) enum IdleCause {
         /// The CPU was busy launching, and kernels finished before the next was launched.
         LaunchBound => "Launch-bound" as "launch_bound",
         /// The CPU waited for the GPU, so nothing was queued when that ended.
-        Synchronization => "Synchronization" as "synchronisation",
+        Synchronization => "Synchronization" as "synchronization",
         /// The CPU did something else for a long time before it launched again.
         CpuWork => "CPU work" as "host_work",
         /// The CPU waited for or prepared data.

@@ -18,7 +18,7 @@ mod tests;
 mod text;
 
 use super::{Evaluation, Input};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::hardware::roofline::Bound;
 use crate::names::HelperKind;
@@ -35,7 +35,7 @@ const LAUNCH_NS: i64 = 2_000;
 /// A smaller factor that adds no time is not listed.
 const LEAST_FACTOR: f64 = 1.05;
 
-labelled! {
+labeled! {
     /// Why an operation takes longer than its roofline time.
     pub enum Cause {
         /// It runs on units that are slower than others that support its type.

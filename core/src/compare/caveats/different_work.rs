@@ -80,7 +80,7 @@ pub(super) fn is_other_size(op: &MatchedOp) -> bool {
 
 pub(super) fn other_work(comparison: &Comparison) -> Option<Words> {
     let ops = comparison.operations.matched.iter();
-    let other = ops.filter(|op| op.judgement.work_differs && !is_other_size(op));
+    let other = ops.filter(|op| op.judgment.work_differs && !is_other_size(op));
     let n = other.count() as u64;
     (n > 0).then(|| vec![("operations", format::counted(n, "operation"))])
 }

@@ -55,7 +55,7 @@ impl RooflineTime {
 
 /// The prediction for an operation, and the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Judgement {
+pub struct Judgment {
     /// Time of a call on the target over that on the reference; `None` if one is unknown.
     pub actual: Option<f64>,
     /// The ratio that the hardware predicts, on a single basis: that of the target's report, or peaks if an achievable
@@ -100,11 +100,11 @@ pub struct Judgement {
     pub is_implausible: Pair<bool>,
 }
 
-impl Judgement {
+impl Judgment {
     /// The same without a prediction, for calls whose sizes were not recorded and differ.
-    pub(crate) fn without_sizes(self) -> Judgement {
+    pub(crate) fn without_sizes(self) -> Judgment {
         let verdict = Verdict::NotJudged(NotJudged::OtherSizes);
-        Judgement {
+        Judgment {
             expected: None,
             peak_expected: None,
             achievable_expected: None,
@@ -184,7 +184,7 @@ impl Judge {
         }
     }
 
-    pub(crate) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> Judgement {
+    pub(crate) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> Judgment {
         let per_call = ops.map(OpSide::ns_per_call);
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
             .then(|| per_call.target / per_call.reference);
@@ -231,7 +231,7 @@ impl Judge {
             Some(_) if is_small => Verdict::TooSmallToJudge,
             Some(excess) => self.verdict(excess, is_tiny),
         };
-        Judgement {
+        Judgment {
             actual,
             expected,
             peak_expected,

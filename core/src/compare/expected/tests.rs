@@ -7,10 +7,10 @@ const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["
 /// 64 × 8 by eight rows each: tiny matrices, very many of them.
 const BMM: &str = r#""Input Dims": [[37632, 8, 64], [37632, 64, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
-fn judged(name: &str, args: &str, us: [f64; 2], gpus: Option<(&str, &str)>) -> Judgement {
+fn judged(name: &str, args: &str, us: [f64; 2], gpus: Option<(&str, &str)>) -> Judgment {
     let [reference, target] =
         us.map(|us| Timetable::new().call(name, args, "k", 100.0..100.0 + us));
-    compared(&reference, &target, gpus).operations.matched[0].judgement
+    compared(&reference, &target, gpus).operations.matched[0].judgment
 }
 
 fn near(a: Option<f64>, b: f64) -> bool {
@@ -19,18 +19,18 @@ fn near(a: Option<f64>, b: f64) -> bool {
 
 #[test]
 fn the_ratio_of_the_roofs_is_expected() {
-    let judgement = judged("aten::mm", MM, [200.0, 280.0], Some(("H100", "MI300X")));
+    let judgment = judged("aten::mm", MM, [200.0, 280.0], Some(("H100", "MI300X")));
     // There is no achievable figure for the H100: 989.4 ÷ 1307.4 TFLOPS from peaks.
-    assert!(near(judgement.expected, 0.7568), "{judgement:?}");
-    assert!(near(judgement.peak_expected, 0.7568), "{judgement:?}");
+    assert!(near(judgment.expected, 0.7568), "{judgment:?}");
+    assert!(near(judgment.peak_expected, 0.7568), "{judgment:?}");
     // 989.4 ÷ 708 TFLOPS: a peak over an achievable figure.
-    assert!(near(judgement.achievable_expected, 1.3975), "{judgement:?}");
-    assert!(near(judgement.actual, 1.4) && near(judgement.achievable_excess, 1.0018));
-    assert_eq!(judgement.verdict, Verdict::ModeratelyBeyond);
-    assert_eq!(judgement.achievable_verdict, Verdict::ExplainedByHardware);
-    assert!(judgement.depends_on_basis());
+    assert!(near(judgment.achievable_expected, 1.3975), "{judgment:?}");
+    assert!(near(judgment.actual, 1.4) && near(judgment.achievable_excess, 1.0018));
+    assert_eq!(judgment.verdict, Verdict::ModeratelyBeyond);
+    assert_eq!(judgment.achievable_verdict, Verdict::ExplainedByHardware);
+    assert!(judgment.depends_on_basis());
     // 137.4 GFLOP at 1307.4 TFLOPS, and at 708, as in the report of the target alone.
-    let rooflines = [judgement.rooflines.target, judgement.floor];
+    let rooflines = [judgment.rooflines.target, judgment.floor];
     let [roofline, floor] = rooflines.map(|roofline| roofline.map(|roofline| roofline.us_per_call));
     assert!(
         near(roofline, 105.1) && near(floor, 194.1),
@@ -49,9 +49,9 @@ fn each_line_is_drawn_where_it_says() {
         (2.0, Verdict::UnexpectedSlowdown),
         (20.0, Verdict::UnexpectedSlowdown),
     ] {
-        let judgement = judged("aten::mm", MM, [200.0, 200.0 * factor], H100);
-        assert_eq!(judgement.verdict, verdict, "{factor}");
-        assert_eq!(judgement.is_more_than_twice, factor > 2.0, "{factor}");
+        let judgment = judged("aten::mm", MM, [200.0, 200.0 * factor], H100);
+        assert_eq!(judgment.verdict, verdict, "{factor}");
+        assert_eq!(judgment.is_more_than_twice, factor > 2.0, "{factor}");
     }
 }
 
@@ -71,9 +71,9 @@ fn what_is_short_on_both_sides_is_not_judged() {
 
 #[test]
 fn on_the_same_gpu_the_same_time_is_expected_whatever_the_work() {
-    let judgement = judged("my::op", "", [100.0, 150.0], H100);
-    assert_eq!(judgement.expected, Some(1.0));
-    assert_eq!(judgement.verdict, Verdict::ModeratelyBeyond);
+    let judgment = judged("my::op", "", [100.0, 150.0], H100);
+    assert_eq!(judgment.expected, Some(1.0));
+    assert_eq!(judgment.verdict, Verdict::ModeratelyBeyond);
 }
 
 #[test]
@@ -85,18 +85,18 @@ fn what_is_missing_is_said() {
         ("aten::mm", Some(("H100", "")), NotJudged::NoProfile(Which::Target)),
         ("my::op", Some(("H100", "MI300X")), NotJudged::NoWorkModel),
     ] {
-        let judgement = judged(name, MM, [100.0, 300.0], gpus);
+        let judgment = judged(name, MM, [100.0, 300.0], gpus);
         let verdict = Verdict::NotJudged(why);
-        assert_eq!(judgement.verdict, verdict, "{name} {gpus:?}");
-        assert_eq!(judgement.expected, None);
-        assert!(judgement.is_more_than_twice);
+        assert_eq!(judgment.verdict, verdict, "{name} {gpus:?}");
+        assert_eq!(judgment.expected, None);
+        assert!(judgment.is_more_than_twice);
     }
 }
 
 #[test]
 fn a_copy_to_the_host_is_not_judged_by_the_memory_of_the_gpu() {
     let run = |us| run([("aten::copy_", MM, "Memcpy DtoH (Device -> Pinned)", us)]);
-    let judged = |gpus| compared(&run(100), &run(300), gpus).operations.matched[0].judgement;
+    let judged = |gpus| compared(&run(100), &run(300), gpus).operations.matched[0].judgment;
     let other = judged(Some(("H100", "MI300X")));
     assert_eq!(other.verdict, Verdict::NotJudged(NotJudged::OverLink));
     assert_eq!((other.expected, other.rooflines), (None, Pair::default()));
@@ -111,9 +111,9 @@ fn without_the_shapes_of_one_trace_nothing_is_expected() {
     let run = |args, us| run([("aten::mm", args, "k", us)]);
     for (reference, target) in [(MM, ""), ("", MM)] {
         let comparison = compared(&run(reference, 200), &run(target, 500), H100);
-        let judgement = comparison.operations.matched[0].judgement;
-        assert_eq!(judgement.verdict, Verdict::NotJudged(NotJudged::NoShapes));
-        assert_eq!(judgement.expected, None);
+        let judgment = comparison.operations.matched[0].judgment;
+        assert_eq!(judgment.verdict, Verdict::NotJudged(NotJudged::NoShapes));
+        assert_eq!(judgment.expected, None);
         let said = comparison.caveats().join(" ");
         assert!(said.contains("record_shapes=True"), "{said}");
     }

@@ -106,7 +106,7 @@ pub(crate) const CAUSES: &[Advice] = &[
     },
     Advice {
         when: "it is a tiny batched GEMM, far slower than predicted",
-        applies: |_, op| op.judgement.verdict == Verdict::KernelIssue,
+        applies: |_, op| op.judgment.verdict == Verdict::KernelIssue,
         model: "Merge the small GEMMs into fewer large ones, or use an operator that does the whole pattern in one kernel, such as fused attention.",
         kernel: "Profile the reproducer: check which kernel and which tile size are chosen for this batch of tiny matrices.",
     },
@@ -315,7 +315,7 @@ pub(super) fn is_unfused_optimizer(op: &MatchedOp) -> bool {
 /// Whether separate GEMMs take clearly longer than the joined one on the same GPU: for the same work in fewer kernels
 /// even a small difference has this cause.
 pub(super) fn loses_by_separate_gemms(comparison: &Comparison, op: &MatchedOp) -> bool {
-    let is_slower = op.judgement.excess.is_some_and(|excess| excess >= AS_FAST);
+    let is_slower = op.judgment.excess.is_some_and(|excess| excess >= AS_FAST);
     comparison.is_same_gpu && has_separate_gemms(op) && is_slower
 }
 
@@ -330,7 +330,7 @@ pub(super) fn has_other_strides(op: &MatchedOp) -> bool {
         && differ
         && op.family != Family::Convolution
         && !op.is_group()
-        && !op.judgement.work_differs
+        && !op.judgment.work_differs
         && !op.runs_same_kernels()
 }
 
@@ -349,7 +349,7 @@ fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {
             op.level,
             MatchLevel::Arguments | MatchLevel::Shapes | MatchLevel::Name
         )
-        && !op.judgement.work_differs
+        && !op.judgment.work_differs
         && op.runs_same_kernels()
 }
 
@@ -367,16 +367,16 @@ pub(super) fn chooses_slower_kernels(comparison: &Comparison, op: &MatchedOp) ->
     comparison.is_same_gpu
         && is_same
         && op.sides.target.is_computation()
-        && !op.judgement.work_differs
-        && verdicts.contains(&op.judgement.verdict)
-        && op.judgement.excess.is_some_and(|excess| excess >= AS_FAST)
+        && !op.judgment.work_differs
+        && verdicts.contains(&op.judgment.verdict)
+        && op.judgment.excess.is_some_and(|excess| excess >= AS_FAST)
         && !op.runs_same_kernels()
 }
 
 /// Whether other operations with the same bound that run the same kernels on both sides take as long as on the
 /// reference, by most of their time there: a lower clock would slow them down, too.
 fn others_are_as_fast(comparison: &Comparison, op: &MatchedOp) -> bool {
-    let bound = |op: &MatchedOp| op.judgement.rooflines.target.map(|roofline| roofline.bound);
+    let bound = |op: &MatchedOp| op.judgment.rooflines.target.map(|roofline| roofline.bound);
     let is_alike = |other: &&MatchedOp| {
         is_same_work(other) && !std::ptr::eq(*other, op) && bound(other) == bound(op)
     };
@@ -385,7 +385,7 @@ fn others_are_as_fast(comparison: &Comparison, op: &MatchedOp) -> bool {
     let scaled_ns =
         |ops: &mut dyn Iterator<Item = &&MatchedOp>| ops.map(|op| op.scaled_ns()).sum::<f64>();
     let is_fast = |op: &&&MatchedOp| {
-        let excess = op.judgement.excess;
+        let excess = op.judgment.excess;
         excess.is_some_and(|excess| excess < AS_FAST)
     };
     scaled_ns(&mut same.iter().filter(is_fast)) * 2.0 > scaled_ns(&mut same.iter())

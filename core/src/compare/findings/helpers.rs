@@ -118,7 +118,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         words.push(("rest", format::time_ns(rest.target)));
         words.push(("reference", format::time_ns(rest.reference)));
         words.push(("change", words::change(change)));
-        let expected = first.judgement.expected.filter(|_| !comparison.is_same_gpu);
+        let expected = first.judgment.expected.filter(|_| !comparison.is_same_gpu);
         let hardware = expected.map_or(String::new(), |ratio| {
             let change = words::change((ratio - 1.0) * 100.0);
             format!(", where the hardware predicts {change}")

@@ -153,7 +153,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         AmountBy::Steps(steps) => ("steps", format::counted(steps.target, "step")),
         _ => ("same_calls", String::new()),
     });
-    let change = first.judgement.actual.map(|actual| (actual - 1.0) * 100.0);
+    let change = first.judgment.actual.map(|actual| (actual - 1.0) * 100.0);
     words.extend(change.map(|change| match change.abs() < 0.05 {
         true => ("same_call", String::new()),
         false => ("change", words::change(change)),

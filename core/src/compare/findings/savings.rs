@@ -18,9 +18,9 @@ fn of_run(op: &MatchedOp, kernel_ns: f64) -> i64 {
 
 /// The predicted ratio, if the target is slower than that.
 fn expected_of_slower(op: &MatchedOp) -> Option<f64> {
-    let judgement = &op.judgement;
-    let expected = judgement.expected?;
-    judgement
+    let judgment = &op.judgment;
+    let expected = judgment.expected?;
+    judgment
         .verdict
         .is_slower_than_expected()
         .then_some(expected)
@@ -28,7 +28,7 @@ fn expected_of_slower(op: &MatchedOp) -> Option<f64> {
 
 /// Its time on the target if it takes as long as predicted, or as long as on the reference if there is no prediction.
 pub(crate) fn goal_ns(op: &MatchedOp) -> f64 {
-    op.scaled_ns() * op.judgement.expected.unwrap_or(1.0)
+    op.scaled_ns() * op.judgment.expected.unwrap_or(1.0)
 }
 
 /// The part of the run taken by helper kernels that only the target has.
@@ -40,7 +40,7 @@ pub(crate) fn of_helpers(op: &MatchedOp) -> i64 {
 /// The saving if it takes that long, limited by its own roofline. Helper kernels of the target alone have their own
 /// finding. `None` if one of the traces has no time for it.
 fn as_predicted(op: &MatchedOp) -> Option<Saving> {
-    op.judgement.actual?;
+    op.judgment.actual?;
     let target = &op.sides.target;
     let until = |left_ns: f64| {
         let left_ns = left_ns.clamp(0.0, target.time_ns as f64).round() as i64;
@@ -52,7 +52,7 @@ fn as_predicted(op: &MatchedOp) -> Option<Saving> {
     Some(Saving {
         matching_ns: roofline_ns.map_or(matching_ns, |roofline_ns| matching_ns.min(roofline_ns)),
         roofline_ns,
-        is_predicted: op.judgement.expected.is_some(),
+        is_predicted: op.judgment.expected.is_some(),
     })
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn all_as_predicted(ops: &[&MatchedOp]) -> Option<Saving> {
 /// calls on smaller sizes do no more work.
 pub(crate) fn of_extra_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     let calls = op.calls();
-    let size = match op.judgement.sizes_ratio {
+    let size = match op.judgment.sizes_ratio {
         Some(ratio) => ratio.clamp(f64::MIN_POSITIVE, 1.0),
         // Sizes differ by an unknown factor.
         None if op.level == MatchLevel::Operator => return 0,
@@ -123,7 +123,7 @@ pub(crate) fn part_not_fused(comparison: &Comparison) -> f64 {
 pub(crate) fn of_fewer_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     let calls = op.calls();
     let fewer = calls.reference as f64 * comparison.amount.ratio - calls.target as f64;
-    let is_known = comparison.amount.is_certain && op.judgement.sizes_ratio == Some(1.0);
+    let is_known = comparison.amount.is_certain && op.judgment.sizes_ratio == Some(1.0);
     match is_known && fewer > 0.0 {
         true => (fewer * op.sides.reference.ns_per_call()).round() as i64,
         false => 0,
@@ -141,7 +141,7 @@ pub(crate) fn of_stray_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     });
     let reference_ns = comparison.amount.scaled(strays.reference) as f64 * slower.max(1.0);
     let stray_ns = strays.target.saturating_sub(reference_ns.round() as i64);
-    let verdict = op.judgement.verdict;
+    let verdict = op.judgment.verdict;
     match op.sides.target.is_computation() && !verdict.is_slower_than_expected() {
         true => of_run(op, stray_ns as f64),
         false => 0,
@@ -156,7 +156,7 @@ pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
         return 0;
     }
     let scaled_ns = op.scaled_ns();
-    let of_type = |expected: f64| scaled_ns * expected * (1.0 - 1.0 / op.judgement.work_ratio);
+    let of_type = |expected: f64| scaled_ns * expected * (1.0 - 1.0 / op.judgment.work_ratio);
     let more_ns = target.timed.ns as f64 - scaled_ns;
     of_run(op, expected_of_slower(op).map_or(more_ns, of_type))
 }

@@ -91,7 +91,7 @@ fn alike(
     let slower = matched.iter().enumerate();
     let slower = slower.filter(|(_, op)| is_same_work(op));
     let mut slower: Vec<(f64, i64, usize)> = slower
-        .filter_map(|(at, op)| Some((op.judgement.excess?, op.times().target, at)))
+        .filter_map(|(at, op)| Some((op.judgment.excess?, op.times().target, at)))
         .filter(|(excess, ..)| *excess >= least * (1.0 - same))
         .collect();
     slower.arrange_by(|a, b| a.0.total_cmp(&b.0));
@@ -120,14 +120,14 @@ fn alike(
 /// Whether both traces run an operation with the same kernels on the same work, for a time that can be compared.
 pub(super) fn is_same_work(op: &MatchedOp) -> bool {
     op.sides.target.is_computation()
-        && !op.judgement.work_differs
-        && op.judgement.verdict != Verdict::TooSmallToJudge
+        && !op.judgment.work_differs
+        && op.judgment.verdict != Verdict::TooSmallToJudge
         && op.runs_same_kernels()
 }
 
 /// What to look at, by what bounds the kernels that are slower and those that are not.
 fn advice(ops: &[&MatchedOp], others: &[&MatchedOp]) -> &'static str {
-    let bound = |op: &&MatchedOp| op.judgement.rooflines.target.map(|roofline| roofline.bound);
+    let bound = |op: &&MatchedOp| op.judgment.rooflines.target.map(|roofline| roofline.bound);
     let all = |ops: &[&MatchedOp], is: Bound| ops.iter().all(|op| bound(op) == Some(is));
     match others.is_empty() {
         true => {
@@ -149,7 +149,7 @@ fn advice(ops: &[&MatchedOp], others: &[&MatchedOp]) -> &'static str {
 fn others<'c>(comparison: &'c Comparison, rows: &[usize]) -> Vec<&'c MatchedOp> {
     let matched = comparison.operations.matched.iter().enumerate();
     let is_as_fast = |op: &MatchedOp| {
-        let excess = op.judgement.excess;
+        let excess = op.judgment.excess;
         excess.is_some_and(|excess| excess < LEAST_FACTOR)
     };
     let others =
@@ -161,7 +161,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let rows = rows(comparison);
     let ops = matched(comparison, &rows);
     let others = others(comparison, &rows);
-    let factor = ops.first()?.judgement.excess?;
+    let factor = ops.first()?.judgment.excess?;
     let times = times_of(&ops);
     let saving = all_as_predicted(&ops)?;
     let share = percent_or_zero(times.target, comparison.compute_ns.target);

@@ -277,7 +277,7 @@ fn slower_copy(comparison: &Comparison) -> Option<Words> {
     let first = slower.first()?;
     let sides = first.sides.as_ref();
     let per_call = sides.map(|side| format::time_us(side.ns_per_call() / 1e3));
-    let change = (first.judgement.actual? - 1.0) * 100.0;
+    let change = (first.judgment.actual? - 1.0) * 100.0;
     Some(vec![
         ("copy", words::quoted(&first.name)),
         ("copy_change", words::change(change)),

@@ -47,7 +47,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("autocast", autocast(&types.reference).to_owned()),
         ("operations", format::count(ops.len() as u64)),
     ];
-    let slower = ops.iter().map(|op| op.judgement.verdict);
+    let slower = ops.iter().map(|op| op.judgment.verdict);
     let n_slower = slower.filter(|verdict| verdict.is_slower_than_expected());
     let n_slower = n_slower.count() as u64;
     words.extend((n_slower > 0).then(|| ("slower", format::count(n_slower))));

@@ -184,7 +184,7 @@ fn matched_op(
         false => first.target.family,
     };
     Some(MatchedOp {
-        judgement: judge.judge(sides, pair.as_ref(), sizes),
+        judgment: judge.judge(sides, pair.as_ref(), sizes),
         reference_name: Some(names.reference).filter(|_| !same_name),
         name: names.target,
         reference_shapes: (is_other && shapes.reference != shapes.target)

@@ -23,17 +23,17 @@ mod similar;
 #[cfg(test)]
 mod tests;
 
-use super::expected::{Judgement, Verdict};
+use super::expected::{Judgment, Verdict};
 use super::pair::{Pair, Which};
 use crate::base::format;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::names::Family;
 use crate::names::calls::unnumbered;
 use crate::perf::is_tf32_kernel;
 
 pub use super::op_side::{Helper, KernelUse, OpSide};
 
-labelled! {
+labeled! {
     /// How two operations were matched; the labels say what is the same.
     pub enum MatchLevel {
         /// The same operator with the same shapes, types, strides and values.
@@ -98,7 +98,7 @@ pub struct MatchedOp {
     /// Its figures in each of the traces.
     pub sides: Pair<OpSide>,
     /// Whether the hardware explains the difference.
-    pub judgement: Judgement,
+    pub judgment: Judgment,
 }
 
 impl MatchedOp {
@@ -149,7 +149,7 @@ impl MatchedOp {
     /// Why the target is faster than predicted, if that is visible.
     pub fn why_faster(&self) -> Option<&'static str> {
         const FASTER: f64 = 0.9;
-        let excess = self.judgement.excess?;
+        let excess = self.judgment.excess?;
         let narrower = self.types.as_ref().and_then(|types| {
             let bits = types.as_ref().map(|label| float_bits(label)).both()?;
             Some(bits.target < bits.reference)
@@ -166,7 +166,7 @@ impl MatchedOp {
             }
             _ if narrower == Some(true) => Some("a narrower type"),
             _ if in_tf32.target && !in_tf32.reference => Some("TF32"),
-            _ if !self.judgement.is_same_gpu => None,
+            _ if !self.judgment.is_same_gpu => None,
             _ if self.own_helpers(Which::Reference).next().is_some() => Some("no helper kernels"),
             _ if self.outdated(Which::Reference).is_some() => Some("a kernel made for this GPU"),
             _ if self.level != MatchLevel::Operator && !self.runs_same_kernels() => {
@@ -180,15 +180,15 @@ impl MatchedOp {
     pub(crate) fn has_other_sizes(&self) -> bool {
         /// Ratios that differ by less from 1 are those of a bias, of weights, and so on.
         const SAME: f64 = 0.02;
-        let ratio = self.judgement.sizes_ratio;
+        let ratio = self.judgment.sizes_ratio;
         self.level == MatchLevel::Operator && ratio.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
     }
 
     /// Whether the FLOPs or bytes that decide its time differ, whatever its arguments.
     fn has_other_work(&self) -> bool {
         const SAME: f64 = 0.02;
-        let expected = self.judgement.expected;
-        self.judgement.is_same_gpu && expected.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
+        let expected = self.judgment.expected;
+        self.judgment.is_same_gpu && expected.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
     }
 
     /// The verdict as shown to users, with what explains the difference: the hardware, sizes, or types.
@@ -196,8 +196,8 @@ impl MatchedOp {
         /// A difference that the verdict tolerates is worth a word from this ratio on, or below the other one.
         const SLOWER: f64 = 1.1;
         const FASTER: f64 = 0.9;
-        let is_same_gpu = self.judgement.is_same_gpu;
-        match self.judgement.verdict {
+        let is_same_gpu = self.judgment.is_same_gpu;
+        match self.judgment.verdict {
             Verdict::ExplainedByHardware if self.has_other_sizes() => match is_same_gpu {
                 true => "explained by its sizes",
                 false => "explained by sizes and hardware",
@@ -209,7 +209,7 @@ impl MatchedOp {
             Verdict::ExplainedByHardware if is_same_gpu && self.has_other_work() => {
                 "explained by its work"
             }
-            Verdict::ExplainedByHardware if is_same_gpu => match self.judgement.excess {
+            Verdict::ExplainedByHardware if is_same_gpu => match self.judgment.excess {
                 Some(excess) if excess >= SLOWER => "slightly slower than expected",
                 Some(excess) if excess <= FASTER => "slightly faster than expected",
                 _ => "as expected",
@@ -220,13 +220,13 @@ impl MatchedOp {
 
     /// The percentage of its roofline that a trace reaches.
     pub fn roofline_percent(&self, which: Which) -> Option<f64> {
-        Some((*self.judgement.rooflines.get(which))?.percent(self.sides.get(which).ns_per_call()))
+        Some((*self.judgment.rooflines.get(which))?.percent(self.sides.get(which).ns_per_call()))
     }
 
     /// The minimum time of its calls on the target, by the roofline of the target's own report.
     pub fn floor_ns(&self) -> Option<f64> {
         let calls = self.sides.target.timed.count as f64;
-        Some(self.judgement.floor?.us_per_call * 1e3 * calls)
+        Some(self.judgment.floor?.us_per_call * 1e3 * calls)
     }
 
     /// The helper kernels of a trace of kinds that the other one does not have.
@@ -338,7 +338,7 @@ impl Operations {
             op.shapes.is_empty() && matches!(op.level, Arguments | Shapes | Name)
         };
         for op in self.matched.iter_mut().filter(bare) {
-            op.judgement = op.judgement.without_sizes();
+            op.judgment = op.judgment.without_sizes();
         }
     }
 }

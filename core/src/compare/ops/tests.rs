@@ -170,7 +170,7 @@ fn the_same_call_from_two_threads_is_one_row() {
     assert_eq!(op.calls(), pair(1, 2));
     assert_eq!(op.times(), pair(40_000, 80_000));
     // 40 µs per call in both.
-    assert_eq!(op.judgement.actual, Some(1.0));
+    assert_eq!(op.judgment.actual, Some(1.0));
 }
 
 #[test]
@@ -184,9 +184,9 @@ fn a_product_in_another_type_is_the_same_product() {
     assert_eq!(op.level, MatchLevel::Operator);
     assert_eq!(op.reference_name.as_deref(), Some("aten::mm"));
     // 989.4 over 1 978.9 TFLOPS.
-    let expected = op.judgement.expected.unwrap_or_default();
+    let expected = op.judgment.expected.unwrap_or_default();
     assert!((expected - 0.5).abs() < 0.001, "{expected}");
-    assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
+    assert_eq!(op.judgment.verdict, Verdict::ExplainedByHardware);
     assert_eq!(op.verdict_label(), "explained by its type");
     let elsewhere = testing::compared(&bf16, &fp8, Some(("H100", "H200")));
     assert_eq!(
@@ -267,8 +267,8 @@ fn attention_in_several_operations_stands_against_the_fused_one() {
     assert_eq!(op.name, "aten::bmm + aten::_softmax");
     assert_eq!(op.reference_name.as_deref(), Some(FLASH));
     // The same work on the same GPU: that of the fused one.
-    assert_eq!(op.judgement.expected, Some(1.0));
-    assert_eq!(op.judgement.actual, Some(6.0));
+    assert_eq!(op.judgment.expected, Some(1.0));
+    assert_eq!(op.judgment.actual, Some(6.0));
     let gap = &comparison.gaps.ranked[0];
     assert_eq!(gap.pattern, "unfused_attention");
     assert_contains(
@@ -360,7 +360,7 @@ fn trials_of_kernels_are_no_time_of_an_operation() {
     let comparison = testing::compared(&plain, &tuning, H100);
     let op = only(&comparison.operations);
     assert_eq!((op.calls(), op.times()), (pair(4, 4), pair(40_000, 30_000)));
-    assert_eq!(op.judgement.actual, Some(1.0));
+    assert_eq!(op.judgment.actual, Some(1.0));
     let tuning_ns = comparison.parts.of_kind(crate::compare::PartKind::Tuning);
     assert_eq!(tuning_ns, pair(0, 60_000));
     let patterns = comparison.gaps.ranked.iter().map(|gap| gap.pattern);
@@ -455,7 +455,7 @@ fn unknown_sizes_are_those_of_no_other_amount_of_work() {
         matched
             .find(|op| op.name == "my::adam")
             .unwrap()
-            .judgement
+            .judgment
             .verdict
     };
     assert_eq!(verdict(&run(2, 150)), Verdict::ModeratelyBeyond);

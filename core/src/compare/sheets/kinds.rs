@@ -1,8 +1,8 @@
 //! Which sheets are compared, what joins their rows, and which numbers have differences.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The subset of rows in one of the sheets of a comparison, with the word in the name of the sheet. The words are
     /// TraceLens's, which calls the reference the baseline and the target a variant.
     pub(super) enum Subset {

@@ -29,6 +29,6 @@ pub(super) fn sheet(sides: Pair<Side>) -> Option<ComparisonSheet> {
 fn row(which: Which, side: &Side) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_owned());
     let named = [text(which.label()), text(side.name)];
-    let analysed = window::row(side.profile, &side.report.options);
-    named.into_iter().chain(analysed).collect()
+    let analyzed = window::row(side.profile, &side.report.options);
+    named.into_iter().chain(analyzed).collect()
 }

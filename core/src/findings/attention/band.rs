@@ -4,7 +4,7 @@
 //! lengths, both ends of the band are linear in the logarithm of the length.
 
 use crate::assess::Thresholds;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::findings::assessment::Band;
 use crate::hardware::roofline::Bound;
 
@@ -51,7 +51,7 @@ pub(super) fn has_few_keys(queries: f64, keys: f64, bound: Bound, thresholds: &T
     bound == Bound::Memory && keys < short && queries >= short
 }
 
-labelled! {
+labeled! {
     /// How the efficiency of an attention compares with its band.
     pub(super) enum Verdict {
         /// So low that it is worth looking at.

@@ -14,7 +14,7 @@ pub(crate) mod unfused;
 
 use super::assessment::{Assessment, Band};
 use super::order::Order;
-use super::unmodelled::unmodelled_in_cache;
+use super::unmodeled::unmodeled_in_cache;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Detail, Fact, Waterfall};
 use crate::findings::compute::{are_idle_units_half, cause_of};
@@ -363,8 +363,8 @@ fn of_unknown_work(input: &Input, observed: &[Observed], is_backward: bool) -> V
         false => "attention",
     };
     let gate = gate(input);
-    let mut findings = unmodelled(input, others, &gate, what);
-    findings.extend(unmodelled_in_cache(input, paged, &gate));
+    let mut findings = unmodeled(input, others, &gate, what);
+    findings.extend(unmodeled_in_cache(input, paged, &gate));
     findings
 }
 
@@ -374,13 +374,13 @@ fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed], writes: &C
     // Paged attention never writes its scores either.
     let n_fused = count(&|one| one.kernel.is_fused());
     let n_paged = count(&|one| one.kernel == AttentionKernel::Paged);
-    let n_modelled = count(&|one| input.evaluation(one.row.operation).work.is_some());
+    let n_modeled = count(&|one| input.evaluation(one.row.operation).work.is_some());
     let n_grouped = count(&|one| one.sizes.is_some_and(|sizes| sizes.group() > 1));
     #[rustfmt::skip]
     outcome.facts([
         ("flash_attention_count", "Fused attention operations", Value::Count(n_fused)),
         ("paged_attention_count", "Paged attention operations", Value::Count(n_paged)),
-        ("has_perf_model_count", "Operations with a FLOP/byte model", Value::Count(n_modelled)),
+        ("has_perf_model_count", "Operations with a FLOP/byte model", Value::Count(n_modeled)),
         ("grouped_heads_count", "Operations with GQA or MQA", Value::Count(n_grouped)),
         ("flash_attention_detected", "Fused attention", Value::Flag(n_fused > 0)),
         ("paged_attention_detected", "Paged attention", Value::Flag(n_paged > 0)),

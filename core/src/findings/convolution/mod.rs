@@ -13,7 +13,7 @@ mod words;
 
 use super::assessment::{Assessment, Band};
 use super::compute::{impact_of_steps, is_wide, saved_by_16_bit};
-use super::unmodelled::missing_units;
+use super::unmodeled::missing_units;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
@@ -259,7 +259,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             .any(|one| one.operations.contains(&row.operation))
     };
     let left = rows.iter().filter(|row| !is_taken(row));
-    let unknown = unmodelled(input, left, &gate(input, None), "convolution");
+    let unknown = unmodeled(input, left, &gate(input, None), "convolution");
     let of_layouts = rule::find(input, layout::RULES, vec![&layouts]);
     outcome.findings = [of_layouts, found, unknown].concat();
     outcome.notes.extend(no_gpu_note(input, "convolutions"));

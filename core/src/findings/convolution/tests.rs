@@ -120,7 +120,7 @@ fn convolutions_of_unknown_shape_are_not_forgotten() {
     let args = "8x3:float, 4:float";
     let calls = Calls::new().call("my::conv_bias_relu", args, "my_kernel", 10_000);
     let outcome = calls.outcome("convolution");
-    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
+    assert_eq!(patterns(&outcome), ["unmodeled_significant"]);
 }
 
 #[test]

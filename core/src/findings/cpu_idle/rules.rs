@@ -416,7 +416,7 @@ const LAUNCH_BOUND: Rule<Observed> = Rule {
 };
 
 const SYNCHRONIZATION: Rule<Observed> = Rule {
-    key: "synchronisation",
+    key: "synchronization",
     title: "CPU waits for the GPU",
     issue: "The CPU waits until the GPU is done, and launches only then: the GPU is idle for {time}.",
     ..CAUSE

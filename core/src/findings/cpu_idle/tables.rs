@@ -300,7 +300,7 @@ fn waits(input: &Input, idle: &Idle) -> Table {
         let names = vec![cell(input, Some(*call)), cell(input, *operator)];
         (names, tally)
     });
-    let title = ("synchronisation_points", "Where the CPU waited before gaps");
+    let title = ("synchronization_points", "Where the CPU waited before gaps");
     let columns = [("call", "Call"), ("operator", "Operator")];
     tallied(idle, title, &columns, rows)
 }

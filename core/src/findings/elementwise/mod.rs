@@ -301,7 +301,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         found,
         rule::find(input, adam::RULES, parts),
         rule::find(input, adam::RULES, large_parts),
-        unmodelled(input, others, &gate(input), "element-wise operation"),
+        unmodeled(input, others, &gate(input), "element-wise operation"),
     ]
     .concat();
     notes(input, outcome, &baseline);

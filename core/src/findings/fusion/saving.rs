@@ -48,9 +48,9 @@ impl<'a> Projection<'a> {
         members: &[ChainStep],
     ) -> Option<Impact> {
         let gpu = self.input.gpu()?;
-        let modelled = |one: &ChainStep| Some((one.operator.compute_us?, one.step.ns));
-        let modelled = members.iter().filter_map(modelled);
-        let (compute_us, measured_ns): (Vec<f64>, Vec<i64>) = modelled.unzip();
+        let modeled = |one: &ChainStep| Some((one.operator.compute_us?, one.step.ns));
+        let modeled = members.iter().filter_map(modeled);
+        let (compute_us, measured_ns): (Vec<f64>, Vec<i64>) = modeled.unzip();
         let needed = match members.len() < MANY {
             true => MODELLED_OF_FEW,
             false => MODELLED_OF_MANY,

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use super::expert_loops::ExpertLoops;
 use super::narrower::{is_wide, saved_by_16_bit};
-use super::unmodelled::missing_units;
+use super::unmodeled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
 use crate::findings::compute::{are_idle_units_half, cause_of};
@@ -196,7 +196,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.findings = [
         rule::find(input, quantization::RULES, prepared.iter().collect()),
         rule::find(input, rules::RULES, candidates),
-        unmodelled(
+        unmodeled(
             input,
             others.iter().map(|observed| observed.row),
             &gate,
@@ -245,11 +245,11 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
 /// Whether most of the time of GEMMs with a model is spent in types of 16 bits or fewer.
 fn are_narrow(input: &Input, rows: &[Row]) -> bool {
     let spec = |row: &Row| input.evaluation(row.operation).work?.compute;
-    let modelled = rows
+    let modeled = rows
         .iter()
         .filter_map(|row| Some((spec(row)?, row.time_ns)));
-    let all_ns = sum(modelled.clone().map(|(_, ns)| ns));
-    let narrow = modelled.filter(|(spec, _)| !is_wide(*spec));
+    let all_ns = sum(modeled.clone().map(|(_, ns)| ns));
+    let narrow = modeled.filter(|(spec, _)| !is_wide(*spec));
     sum(narrow.map(|(_, ns)| ns)) > all_ns / 2
 }
 

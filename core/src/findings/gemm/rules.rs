@@ -457,7 +457,7 @@ const GAP: Rule<Observed> = Rule {
     ..Rule::BASE
 };
 
-const QUANTIZED: &str = "quantised";
+const QUANTIZED: &str = "quantized";
 
 /// How to tune kernels for sizes.
 const TUNING: &str =

@@ -76,7 +76,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     };
     let of_unknown = observed.iter().filter(|observed| of_unknown(observed));
     let of_unknown: Vec<&Row> = of_unknown.map(|observed| observed.row).collect();
-    let unknown = unmodelled(input, of_unknown, &gate, what);
+    let unknown = unmodeled(input, of_unknown, &gate, what);
     outcome.findings.extend(unknown);
     if rows.iter().any(|row| row.efficiency_percent.is_some()) {
         outcome.notes.push(rules::EVENLY.to_owned());
@@ -93,8 +93,8 @@ fn reads_weights(input: &Input, row: &Row) -> bool {
     /// Of one element between both.
     const BYTES: f64 = 2.0;
     let between = || {
-        let modelled = input.operation(row.operation).modelled.as_ref()?;
-        let size = |wanted: &str| Some(modelled.param(wanted)?.size()? as f64);
+        let modeled = input.operation(row.operation).modeled.as_ref()?;
+        let size = |wanted: &str| Some(modeled.param(wanted)?.size()? as f64);
         let numbers = size("M")? * size("topk")? * size("N")?;
         let all = input.evaluation(row.operation).work?.bytes?;
         Some(numbers * BYTES / all * 100.0)

@@ -1,6 +1,6 @@
 //! Expert weights that are padded to the tiles of their kernels: more bytes than the model has.
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::perf::model_config::{LanguageModel, proved};
@@ -18,7 +18,7 @@ pub(super) struct Padded<'a> {
     known_by: KnownBy,
 }
 
-labelled! {
+labeled! {
     /// How the sizes of the model are known.
     enum KnownBy {
         Config => "the configuration that was given",
@@ -42,7 +42,7 @@ impl Padded<'_> {
 pub(super) fn padded<'a>(input: &Input, rows: &'a [Row]) -> Vec<Padded<'a>> {
     let gemms = rows.iter().filter_map(|row| {
         let operation = input.operation(row.operation);
-        let size = |wanted: &str| operation.modelled.as_ref()?.param(wanted)?.size();
+        let size = |wanted: &str| operation.modeled.as_ref()?.param(wanted)?.size();
         let is_gemm = super::role(input.profile, operation).is_gemm();
         is_gemm.then_some((row, [size("K")?, size("N")?]))
     });

@@ -167,7 +167,7 @@ fn routing_counts_from_a_fifth_on() {
 #[test]
 fn routing_alone_is_no_share_of_a_layer() {
     let alone = Calls::new().call("my::moe_topk_gating", LOGITS, "my_kernel", 300);
-    assert_eq!(patterns(&alone.outcome("moe")), ["unmodelled_significant"]);
+    assert_eq!(patterns(&alone.outcome("moe")), ["unmodeled_significant"]);
     // 64 · 8 elements take hardly any time.
     let slow = "64x8@8x1:float, 64x8@8x1:int*2, 64x128@128x1:float";
     let slow = Calls::new().call("_moe_C::topk_softmax", slow, "topkGatingSoftmax", 300);
@@ -194,7 +194,7 @@ fn fused_routing_is_not_advised_where_it_runs() {
 fn experts_of_unknown_work_are_worth_a_rule_of_thumb() {
     let calls = Calls::new().call("my::fused_moe", TOKENS, "fused_moe_kernel", 1000);
     let outcome = calls.outcome("moe");
-    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
+    assert_eq!(patterns(&outcome), ["unmodeled_significant"]);
     assert_eq!(patterns(&calls.outcome_without_gpu("moe")), [""; 0]);
 }
 

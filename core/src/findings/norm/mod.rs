@@ -92,7 +92,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         rule::find(input, rules::RULES, slow),
         rule::find(input, rules::FOLDABLE, foldable),
         rule::find(input, rules::OF_WEIGHTS, of_weights.iter().collect()),
-        unmodelled(input, rows, &gate, "norm"),
+        unmodeled(input, rows, &gate, "norm"),
     ]
     .concat();
     outcome.notes.extend(launch_scale_note(input, rows));

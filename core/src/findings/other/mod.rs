@@ -181,7 +181,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .iter()
         .filter(|observed| !rules::is_for_sorting(observed));
     let rest: Vec<&Row> = rest.map(|observed| observed.row).collect();
-    let unknown = unmodelled(input, rest, &gate, "operation");
+    let unknown = unmodeled(input, rest, &gate, "operation");
     outcome.findings.extend(unknown);
 }
 

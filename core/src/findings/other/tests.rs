@@ -102,7 +102,7 @@ fn unknown_work_is_reported_by_its_reason() {
     ];
     for (calls, key, issue, model) in cases {
         let outcome = calls.outcome(key);
-        let finding = found(&outcome, "unmodelled_significant");
+        let finding = found(&outcome, "unmodeled_significant");
         assert!(finding.issue.contains(issue), "{}", finding.issue);
         assert!(finding.model.contains(model), "{}", finding.model);
     }
@@ -126,7 +126,7 @@ fn unknown_work_promises_nothing_where_nothing_is_in_its_place() {
         let outcomes = keys.map(|key| calls.outcome(key));
         let mut findings = outcomes.iter().flat_map(|outcome| &outcome.findings);
         let finding = findings
-            .find(|finding| finding.pattern == "unmodelled_significant")
+            .find(|finding| finding.pattern == "unmodeled_significant")
             .unwrap_or_else(|| panic!("{op} {kernel}"));
         assert_eq!(finding.impact.is_some(), may_win, "{op} {kernel}");
         let is_exchange = finding.model.starts_with("see whether");
@@ -140,7 +140,7 @@ fn unknown_work_is_worth_a_rule_of_thumb_by_operator() {
         calls.call("my::op", &format!("{size}:float"), "my_kernel", 500)
     });
     let outcome = calls.outcome("other");
-    let finding = only(&outcome, "unmodelled_significant");
+    let finding = only(&outcome, "unmodeled_significant");
     assert_eq!(finding.impact, Some(Impact::heuristic(1_500_000)));
 }
 
@@ -154,7 +154,7 @@ fn recurrent_layers_are_looked_at_here() {
 }
 
 #[test]
-fn collectives_and_graphs_are_counted_not_analysed() {
+fn collectives_and_graphs_are_counted_not_analyzed() {
     let calls = Calls::new().call("my::op", "", "my_kernel", 100);
     let calls = calls.with(|timetable| {
         timetable

@@ -91,7 +91,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .iter()
         .flat_map(|loss| rule::find(input, cross_entropy::RULES, vec![loss]));
     let losses: Vec<Finding> = losses.collect();
-    outcome.findings = [losses, found, unmodelled(input, rows, &gate, "reduction")].concat();
+    outcome.findings = [losses, found, unmodeled(input, rows, &gate, "reduction")].concat();
     outcome.notes.extend(launch_scale_note(input, rows));
 }
 

@@ -42,13 +42,13 @@ pub(super) fn padding(source: &Source) -> Vec<Issue> {
     let Some(percent) = percent.filter(|percent| *percent >= LEAST_PERCENT) else {
         return Vec::new();
     };
-    let modelled = without_padding(input, empty(&mut of_time.iter()).unwrap_or(0.0));
+    let modeled = without_padding(input, empty(&mut of_time.iter()).unwrap_or(0.0));
     let confirmed = steps.iter().filter(|(one, ..)| one.is_in_grids);
-    let unmodelled: Vec<(usize, i64)> = confirmed
+    let unmodeled: Vec<(usize, i64)> = confirmed
         .flat_map(|(one, ..)| empty_rows(source, serving, one))
         .collect();
-    let by_grids = !unmodelled.is_empty();
-    let savings = times_by_operation(modelled.into_iter().chain(unmodelled));
+    let by_grids = !unmodeled.is_empty();
+    let savings = times_by_operation(modeled.into_iter().chain(unmodeled));
     let saved_ns = sum(savings.iter().map(|(_, ns)| *ns));
     let mut words = padding_words(input, serving, longest);
     words.extend([

@@ -104,7 +104,7 @@ impl<'a> Prepared<'a> {
         let rate = rate.map(|rate| format!(" at {}", format::tflops(rate)));
         let operation = attention.operation.map(|at| source.input.operation(at));
         // The meaning of a tensor's dimensions is only known from a model of the operator.
-        let operation = operation.filter(|one| one.modelled.is_some());
+        let operation = operation.filter(|one| one.modeled.is_some());
         let sizes = operation.and_then(|one| AttentionSizes::of(profile, one));
         let at = sizes.map(|sizes| {
             let tokens = format::count(sizes.queries().round() as u64);

@@ -140,7 +140,7 @@ impl Attention {
         let kernels_ns = sum(kernels.iter().map(|one| one.ns));
         let are_known = kernels.iter().all(|one| {
             one.operation.is_some_and(|at| {
-                input.operation(at).estimate.is_some() || input.operation(at).modelled.is_some()
+                input.operation(at).estimate.is_some() || input.operation(at).modeled.is_some()
             })
         });
         let rate = match operations[..] {

@@ -56,7 +56,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let long = known().filter(|observed| !observed.is_short);
     let long: Vec<&Row> = long.map(|observed| observed.row).collect();
-    let unknown = unmodelled(input, long, &gate, "generated kernel");
+    let unknown = unmodeled(input, long, &gate, "generated kernel");
     outcome.findings.extend(unknown);
 }
 

@@ -30,7 +30,7 @@ use super::numbers::count;
 use super::rows::Fleet;
 use super::statistics::median;
 use super::texts::Text;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use carriers::Parts;
 use judge::Judged;
@@ -38,7 +38,7 @@ use series::Series;
 
 pub use series::LeftOut;
 
-labelled! {
+labeled! {
     /// The confidence in a change.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
@@ -50,7 +50,7 @@ labelled! {
     }
 }
 
-labelled! {
+labeled! {
     /// The kind of contributor to a change.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]

@@ -33,7 +33,7 @@ use super::columns::{Cell, columns};
 use super::regressions::{Carrier, Change, Point};
 use super::rows::Status;
 use super::texts::Text;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 pub use file::{Bad, FORMAT, is_summary};
 pub use make::Options;
@@ -106,7 +106,7 @@ pub struct Totals {
     pub last_ns: Option<i64>,
 }
 
-labelled! {
+labeled! {
     /// Why GPU time is lost. A run's total is its computation plus these three.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::hardware::detect;
 use crate::job::coordinates::Coordinates;
 use crate::trace::{Trace, distributed};
 
-labelled! {
+labeled! {
     /// Where the number of a rank comes from.
     #[derive(Default, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]

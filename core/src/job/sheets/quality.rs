@@ -160,10 +160,10 @@ fn left_out(job: &Job) -> Vec<Note> {
             .into_iter()
             .map(|((group, rank), n)| note(group, rank, n, another)),
     );
-    if unmatched.unlabelled > 0 {
+    if unmatched.unlabeled > 0 {
         notes.push(Note {
             kind: "left out",
-            count: unmatched.unlabelled as u64,
+            count: unmatched.unlabeled as u64,
             sentence: "Collectives name no process group, and the ranks do not list the same ones in a step.".to_owned(),
             ..Note::default()
         });

@@ -2,7 +2,7 @@
 
 use super::table::ms_of;
 use crate::base::interval::sum;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::map::Map;
 use crate::job::delay::Delay;
 use crate::job::digest::{GpuTime, OwnTime, Step};
@@ -10,7 +10,7 @@ use crate::job::flow::{Node, Part};
 use crate::job::{Analysis, Job, Rank};
 use crate::report::sheet::Cell;
 
-labelled! {
+labeled! {
     /// What the time of a step was derived from.
     pub(super) enum TimeBy {
         /// From the end of the last collective of all ranks in the previous step to that in this step.

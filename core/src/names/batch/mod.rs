@@ -6,11 +6,11 @@
 
 mod grammar;
 
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
 pub use grammar::{parse, without_own_words};
 
-labelled! {
+labeled! {
     /// The engines that write such annotations.
     pub enum Engine {
         /// vLLM.
@@ -65,7 +65,7 @@ impl Engine {
     }
 }
 
-labelled! {
+labeled! {
     /// How detailed an annotation is. If a trace has detailed ones, plain ones do not count as steps: an engine may
     /// write both around the same step.
     pub enum Tier {
@@ -76,7 +76,7 @@ labelled! {
     }
 }
 
-labelled! {
+labeled! {
     /// What the requests of a step do.
     pub enum Phase {
         /// All are in prefill: context only.

@@ -6,10 +6,10 @@
 mod rules;
 
 use super::rule::first_match;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use rules::{KERNEL_RULES, OP_RULES};
 
-labelled! {
+labeled! {
     /// A library, compiler or runtime that kernels, copies and fills come from.
     pub enum Library {
         /// AMD's kernels for inference and training.

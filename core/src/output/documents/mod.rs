@@ -160,7 +160,7 @@ trait Documented {
     fn wrong_savings(&self) -> Vec<String>;
 
     /// Verdicts that do not follow from their figure, in `fair` too.
-    fn wrong_judgements(&self, fair: &Document) -> Vec<String>;
+    fn wrong_judgments(&self, fair: &Document) -> Vec<String>;
 }
 
 /// What can be written about one trace, an [`Input`](single::Input), and about two, a

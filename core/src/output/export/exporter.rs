@@ -1,9 +1,9 @@
 //! How files are listed and made, independent of their source.
 
 use super::{Artifact, Listed, mime};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// The purpose of a kind of file.
     pub enum Group {
         /// To be read.

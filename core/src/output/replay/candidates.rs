@@ -76,7 +76,7 @@ fn reason(
     if is_below(slow) && !is_noise {
         return Some((false, of_roofline.unwrap_or_default()));
     }
-    if !is_noise && is_quantised(operation, evaluation) {
+    if !is_noise && is_quantized(operation, evaluation) {
         return Some((false, "has a low-precision data type".to_owned()));
     }
     let findings = &report.analyses.findings.ranked;
@@ -87,7 +87,7 @@ fn reason(
     offered.map(|replay| (false, replay.reason.clone()))
 }
 
-fn is_quantised(operation: &Operation, evaluation: &Evaluation) -> bool {
+fn is_quantized(operation: &Operation, evaluation: &Evaluation) -> bool {
     let spec = evaluation.work.and_then(|work| work.compute);
     operation.is_linked && spec.is_some_and(|spec| matches!(spec.precision, Fp8 | Fp6 | Fp4 | Int8))
 }

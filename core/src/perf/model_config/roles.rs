@@ -1,9 +1,9 @@
 //! Roles of kernels in a layer, and their sizes according to a configuration.
 
 use super::LanguageModel;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 
-labelled! {
+labeled! {
     /// What a kernel computes in its layer.
     pub enum Role {
         /// Queries, keys and values in one GEMM.

@@ -112,7 +112,7 @@ pub(super) const SERVING: &[Row] = &[
     ours(|call| unlisted(fused_norm(call, 0, 2, ADDS)), "
         _C::fused_add_rms_norm flashinfer::fused_add_rmsnorm flashinfer::gemma_fused_add_rmsnorm
         sgl_kernel::fused_add_rmsnorm sgl_kernel::gemma_fused_add_rmsnorm"),
-    ours(|call| unlisted(rms_norm::quantised(call)), "
+    ours(|call| unlisted(rms_norm::quantized(call)), "
         _C::fused_add_rms_norm_static_fp8_quant _C::rms_norm_dynamic_per_token_quant
         _C::rms_norm_static_fp8_quant"),
     // `rmsnorm(out, x, scale, eps)`.

@@ -334,7 +334,7 @@ fn functions_of_libraries_get_operators() {
         let operations = profile.operations().iter();
         let mut own = operations.filter(|one| one.short_name(&profile) == op);
         own.next()
-            .map(|one| (one.kernel_ns / 1_000, one.modelled.is_some()))
+            .map(|one| (one.kernel_ns / 1_000, one.modeled.is_some()))
     };
     let decode = [
         ("aiter::mla_decode_stage1_asm_fwd", latent, "mla_stage1"),

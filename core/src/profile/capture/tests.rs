@@ -471,7 +471,7 @@ fn both_gemms_of_experts_in_one_operator_are_told_apart() {
         .map(|one| {
             (
                 one.short_name(&profile),
-                one.modelled.as_ref().map(|of| of.work.flops),
+                one.modeled.as_ref().map(|of| of.work.flops),
             )
         })
         .collect();

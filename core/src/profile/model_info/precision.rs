@@ -24,7 +24,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
         if has_packed_weights(profile, operation) {
             packed_ns = packed_ns.saturating_add(ns);
         }
-        let spec = operation.modelled.as_ref().and_then(|one| one.work.compute);
+        let spec = operation.modeled.as_ref().and_then(|one| one.work.compute);
         let by_name = || precision_of_kernel(operation.longest_kernel(profile)?);
         let Some(precision) = spec.map(|spec| spec.precision).or_else(by_name) else {
             continue;

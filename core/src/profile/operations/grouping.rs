@@ -24,7 +24,7 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     let mut tuning = tuning::split(profile, &mut linked);
     linked.append(&mut tuning);
     for operation in &mut linked {
-        operation.modelled = work_of_calls(profile, &operation.calls);
+        operation.modeled = work_of_calls(profile, &operation.calls);
     }
     for operation in &mut unlinked {
         operation.is_linked = false;
@@ -48,7 +48,7 @@ fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
             calls: Vec::new(),
             times_us: Vec::new(),
             kernel_ns: 0,
-            modelled: None,
+            modeled: None,
             is_linked: true,
             estimate: None,
             sees_window: false,
@@ -180,7 +180,7 @@ mod tests {
             .operations()
             .iter()
             .map(|operation| {
-                let work = operation.modelled.as_ref().map(|modelled| modelled.work);
+                let work = operation.modeled.as_ref().map(|modeled| modeled.work);
                 (
                     operation.name(&profile),
                     operation.n_calls(),
@@ -215,10 +215,7 @@ mod tests {
             panic!("one operation: {:?}", profile.operations());
         };
         // 16 elements read and written: 128 and 64 bytes.
-        let bytes = cats
-            .modelled
-            .as_ref()
-            .and_then(|modelled| modelled.work.bytes);
+        let bytes = cats.modeled.as_ref().and_then(|modeled| modeled.work.bytes);
         assert_eq!((cats.n_calls(), bytes), (2, Some(96.0)));
     }
 

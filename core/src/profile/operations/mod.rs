@@ -17,7 +17,7 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::tally::tallied;
 use crate::names::Family;
-use crate::perf::{Modelled, OpInput, Tensor, Work};
+use crate::perf::{Modeled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::estimate::{Estimate, Source};
 use crate::profile::kernels::GpuWork;
@@ -46,7 +46,7 @@ pub struct Operation {
     /// The kernel time of all calls.
     pub kernel_ns: i64,
     /// The result of the built-in perf model for a call; `None` without a model, or if the arguments are not enough.
-    pub modelled: Option<Modelled>,
+    pub modeled: Option<Modeled>,
     /// Whether a launching call is known. Unlinked operations are grouped by kernel name.
     pub is_linked: bool,
     /// An estimate from the model's sizes, for kernels without a recorded operator.
@@ -176,12 +176,12 @@ impl Operation {
     }
 
     /// The FLOPs and bytes of a call: from the perf model of its operator, otherwise from that of its kernel's role.
-    pub fn known(&self) -> Option<&Modelled> {
-        let estimated = || self.estimate.as_ref().map(|estimate| &estimate.modelled);
+    pub fn known(&self) -> Option<&Modeled> {
+        let estimated = || self.estimate.as_ref().map(|estimate| &estimate.modeled);
         match self.sees_window {
             // The annotation of the step counts the full context, which is too much.
             true => estimated(),
-            false => self.modelled.as_ref().or_else(estimated),
+            false => self.modeled.as_ref().or_else(estimated),
         }
     }
 
@@ -206,7 +206,7 @@ impl Operation {
         let mut other = Operation {
             calls: Vec::new(),
             times_us: Vec::new(),
-            modelled: None,
+            modeled: None,
             estimate: None,
             trials: Vec::new(),
             is_part: true,
@@ -277,12 +277,12 @@ impl Operation {
 
 /// The perf model results for calls with equal arguments. If the work depends on more than the arguments, it is the
 /// mean over the calls, and unknown if it is unknown for any call.
-fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
+fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modeled> {
     let first = calls.first()?;
     let binding = first.binding?;
-    let modelled = binding.work(profile, &first.work)?;
+    let modeled = binding.work(profile, &first.work)?;
     if !binding.reads_annotation() && !binding.takes_list(profile) {
-        return Some(modelled);
+        return Some(modeled);
     }
     let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
     let mut their_flops = Some(0.0);
@@ -296,14 +296,14 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
         bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
         n += 1.0;
     }
-    Some(Modelled {
+    Some(Modeled {
         work: Work {
             flops: flops / n,
             bytes: bytes.map(|bytes| bytes / n),
-            ..modelled.work
+            ..modeled.work
         },
         their_flops: their_flops.map(|theirs| theirs / n),
         their_bytes: None,
-        ..modelled
+        ..modeled
     })
 }

@@ -13,7 +13,7 @@ fn rows(timetable: Timetable) -> Vec<String> {
             None => caller.to_owned(),
         };
         let mark = if row.binding.is_some() {
-            " modelled"
+            " modeled"
         } else {
             ""
         };
@@ -23,12 +23,12 @@ fn rows(timetable: Timetable) -> Vec<String> {
 }
 
 #[test]
-fn the_outermost_modelled_operator_is_the_row() {
+fn the_outermost_modeled_operator_is_the_row() {
     let timetable = Timetable::new()
         .op("aten::layer_norm", 0..20)
         .op("aten::native_layer_norm", 2..18)
         .launched("norm", 5..6, 30..40);
-    assert_eq!(rows(timetable), ["aten::layer_norm: NORM_fwd modelled"]);
+    assert_eq!(rows(timetable), ["aten::layer_norm: NORM_fwd modeled"]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn what_a_caller_of_models_launches_itself_stands_for_itself() {
     assert_eq!(
         rows(timetable),
         [
-            "aten::copy_: elementwise modelled",
+            "aten::copy_: elementwise modeled",
             "aten::index->gather (Synthetic Op): other",
         ]
     );
@@ -60,7 +60,7 @@ fn a_generated_kernel_without_sizes_stands_for_itself() {
             .driver("cuLaunchKernel", 1, 2..3)
             .kernel(1, name, 30..40)
     };
-    assert_eq!(rows(generated(sizes)), [format!("{name}: triton modelled")]);
+    assert_eq!(rows(generated(sizes)), [format!("{name}: triton modeled")]);
     for args in [
         r#""Ev Idx": 1"#,
         r#""Input Dims": [[64, 32], []], "Input type": ["float", "Scalar"]"#,
@@ -142,8 +142,8 @@ fn a_backward_function_takes_the_model_of_its_forward_call() {
     assert_eq!(
         rows(timetable),
         [
-            "aten::_scaled_dot_product_flash_attention: SDPA_fwd modelled",
-            "FlashBackward0: SDPA_bwd modelled",
+            "aten::_scaled_dot_product_flash_attention: SDPA_fwd modeled",
+            "FlashBackward0: SDPA_bwd modeled",
         ]
     );
 }
@@ -244,7 +244,7 @@ fn the_annotation_around_a_call_tells_how_long_requests_are() {
     let [operation] = profile.operations() else {
         panic!("one operation")
     };
-    assert_eq!(operation.modelled, None);
+    assert_eq!(operation.modeled, None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ServingStep;
 use super::replays::{Replay, graphs};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::names::layer::Step;
 use crate::profile::Profile;
@@ -13,7 +13,7 @@ use crate::profile::input_rows::InputRows;
 use crate::profile::launch::launch_size;
 use crate::trace::{ByName, EventId, Trace, TrackId};
 
-labelled! {
+labeled! {
     /// What the rows of a graph are.
     pub(crate) enum Rows {
         /// Requests with one or more tokens each.

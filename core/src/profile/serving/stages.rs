@@ -8,7 +8,7 @@ use super::{ServingStep, layers};
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, difference, length, union};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::names::{MODULE, is_module};
@@ -17,7 +17,7 @@ use crate::profile::launch::GpuId;
 use crate::profile::model_info::WRAPPERS;
 use crate::trace::{Category, TrackId};
 
-labelled! {
+labeled! {
     /// Which part.
     pub enum StageKind {
         /// Before the first step.

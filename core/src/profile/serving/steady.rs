@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use super::Serving;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::names::batch::{Batch, Phase};
 
-labelled! {
+labeled! {
     /// How steps are selected.
     pub enum SteadyKind {
         /// The longest run of decode steps near the maximum number of requests.

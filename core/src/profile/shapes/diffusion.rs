@@ -15,7 +15,7 @@ use crate::names::tile::Tile;
 use crate::names::words::holds;
 use crate::names::{Family, family_of_kernel};
 use crate::perf::model_config::{DiffusionModel, Role};
-use crate::perf::{Modelled, estimate};
+use crate::perf::{Modeled, estimate};
 use crate::profile::Profile;
 use crate::trace::ByName;
 
@@ -111,19 +111,13 @@ struct Denoising<'a> {
 }
 
 impl Denoising<'_> {
-    fn put(
-        &self,
-        found: &mut Estimates,
-        at: usize,
-        role: Role,
-        modelled: impl FnOnce() -> Modelled,
-    ) {
+    fn put(&self, found: &mut Estimates, at: usize, role: Role, modeled: impl FnOnce() -> Modeled) {
         // Operands that are fused into them are not counted.
         let is_least = matches!(role, Role::Activation | Role::Norm);
         found.put(self.pass, at, 1.0, || Estimate {
             role,
             source: Source::Neighbors,
-            modelled: modelled(),
+            modeled: modeled(),
             is_least,
         });
     }
@@ -195,7 +189,7 @@ impl Denoising<'_> {
         found: &mut Estimates,
         at: usize,
         role: Role,
-        modelled: impl Fn() -> Modelled,
+        modeled: impl Fn() -> Modeled,
     ) {
         let ns = |at: usize, wanted: Step| {
             let kernel = self.kernels.get(at).filter(|kernel| kernel.step == wanted);
@@ -210,7 +204,7 @@ impl Denoising<'_> {
             found.put(self.pass, at, share, || Estimate {
                 role,
                 source: Source::Neighbors,
-                modelled: modelled(),
+                modeled: modeled(),
                 is_least: false,
             });
         }

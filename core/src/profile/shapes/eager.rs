@@ -22,7 +22,7 @@ use crate::names::layer::Step;
 use crate::names::{Family, family_of_op};
 use crate::perf::estimate::{self, PagedSizes};
 use crate::perf::model_config::{DiffusionModel, Matrix, Role};
-use crate::perf::{Modelled, OpInput, Param, model};
+use crate::perf::{Modeled, OpInput, Param, model};
 use crate::profile::Profile;
 use crate::profile::binding::{Binding, Pass};
 use crate::profile::gemm::{GemmSizes, activation_bytes};
@@ -217,7 +217,7 @@ impl EagerShapes {
                     found.put(pass, *kernel, 1.0, || Estimate {
                         role,
                         source: source.max(Source::Eager),
-                        modelled: linear.modelled(tokens),
+                        modeled: linear.modeled(tokens),
                         is_least: false,
                     });
                 }
@@ -256,7 +256,7 @@ impl EagerShapes {
             let Some(sizes) = self.attention.get(layer).copied().flatten() else {
                 continue;
             };
-            let Some(modelled) = estimate::attention(&batch, sizes, "c10::BFloat16") else {
+            let Some(modeled) = estimate::attention(&batch, sizes, "c10::BFloat16") else {
                 continue;
             };
             let is_sum = matches!(pass.steps.get(at + 1), Some(Step::AttentionSum));
@@ -267,7 +267,7 @@ impl EagerShapes {
                     found.put(pass, at, share(ns), || Estimate {
                         role: Role::Attention,
                         source: Source::Eager,
-                        modelled: modelled.clone(),
+                        modeled: modeled.clone(),
                         is_least: false,
                     });
                 }
@@ -289,7 +289,7 @@ fn sizes(part: &[Option<Linear>]) -> Vec<[u64; 3]> {
 const MOST_RATIO: f64 = 1.3;
 
 impl Linear {
-    fn modelled(&self, tokens: u64) -> Modelled {
+    fn modeled(&self, tokens: u64) -> Modeled {
         estimate::gemm_of(self.matrix, tokens, self.bytes, self.compute)
     }
 }
@@ -375,27 +375,27 @@ fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
 }
 
 /// The operators around a call that have a performance model, innermost first.
-fn modelled_around(
+fn modeled_around(
     profile: &Profile,
     call: EventId,
-) -> impl Iterator<Item = (Binding, Modelled)> + '_ {
+) -> impl Iterator<Item = (Binding, Modeled)> + '_ {
     let ops = profile.tree.ops_around(&profile.trace, call);
     ops.filter_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
-        let modelled = binding.own_work(profile, &[])?;
-        Some((binding, modelled))
+        let modeled = binding.own_work(profile, &[])?;
+        Some((binding, modeled))
     })
 }
 
 fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
-    modelled_around(profile, call).find_map(|(binding, modelled)| {
-        let sizes = GemmSizes::of_modelled(&modelled).or_else(|| binding.gemm_sizes(profile))?;
+    modeled_around(profile, call).find_map(|(binding, modeled)| {
+        let sizes = GemmSizes::of_modeled(&modeled).or_else(|| binding.gemm_sizes(profile))?;
         let GemmSizes { batch, m, n, k, .. } = sizes;
         let matrix = Matrix { batch, n, k };
-        let compute = modelled.work.compute;
+        let compute = modeled.work.compute;
         let activation = activation_bytes(compute?);
         let [b, rows, n, k] = [batch, m, n, k].map(|size| size as f64);
-        let bytes = modelled.work.bytes.map(|bytes| {
+        let bytes = modeled.work.bytes.map(|bytes| {
             let weight = (bytes / b - rows * (k + n) * activation) / (k * n);
             (activation, weight.max(0.5))
         });
@@ -410,9 +410,9 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
 
 /// Number of heads and head dimension of full, non-causal attention.
 fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
-    modelled_around(profile, call).find_map(|(_, modelled)| {
-        let size = |name| modelled.size_of(name);
-        let is_causal = modelled.param("causal").is_some_and(Param::is_true);
+    modeled_around(profile, call).find_map(|(_, modeled)| {
+        let size = |name| modeled.size_of(name);
+        let is_causal = modeled.param("causal").is_some_and(Param::is_true);
         (!is_causal).then_some([size("H_Q")?, size("d_h_qk")?])
     })
 }

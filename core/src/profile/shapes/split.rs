@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Estimate, Estimates};
 use crate::base::sort::Arrange;
-use crate::perf::{Modelled, Param, Work};
+use crate::perf::{Modeled, Param, Work};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
@@ -30,7 +30,7 @@ pub(crate) fn split(
     }
     for operation in operations {
         let is_estimated = |call: &PerfRow| estimates.of(first(call)?).is_some().then_some(());
-        if operation.modelled.is_some()
+        if operation.modeled.is_some()
             || operation.is_tuning()
             || !operation
                 .calls
@@ -53,7 +53,7 @@ pub(crate) fn split(
                     .map(|estimate| mean(estimate, &group.calls, group.flops, group.bytes)),
                 calls: group.calls,
                 times_us: Vec::new(),
-                modelled: None,
+                modeled: None,
                 is_part: at > 0,
                 trials: Vec::new(),
                 ..*operation
@@ -86,9 +86,9 @@ fn groups(calls: Vec<PerfRow>, estimates: &Estimates) -> Vec<Alike> {
             flops: 0.0,
             bytes: Some(0.0),
         });
-        if let Some((Estimate { modelled, .. }, share)) = found {
-            group.flops += modelled.work.flops * share;
-            let bytes = modelled.work.bytes.map(|bytes| bytes * share);
+        if let Some((Estimate { modeled, .. }, share)) = found {
+            group.flops += modeled.work.flops * share;
+            let bytes = modeled.work.bytes.map(|bytes| bytes * share);
             group.bytes = group.bytes.zip(bytes).map(|(sum, bytes)| sum + bytes);
         }
         group.calls.push(call);
@@ -99,7 +99,7 @@ fn groups(calls: Vec<PerfRow>, estimates: &Estimates) -> Vec<Alike> {
 /// What calls of one operation have in common: role, source, and sizes; for attention, excluding the number of keys,
 /// which varies by step.
 fn sizes(estimate: &Estimate) -> Vec<u64> {
-    let Modelled { work, params, .. } = &estimate.modelled;
+    let Modeled { work, params, .. } = &estimate.modeled;
     let sizes = params.iter().filter_map(|(_, param)| match param {
         Param::Int(size) => Some(*size as u64),
         _ => None,
@@ -117,12 +117,12 @@ fn mean(estimate: Estimate, calls: &[PerfRow], flops: f64, bytes: Option<f64>) -
     let work = Work {
         flops: flops / n,
         bytes: bytes.map(|bytes| bytes / n),
-        ..estimate.modelled.work
+        ..estimate.modeled.work
     };
     Estimate {
-        modelled: Modelled {
+        modeled: Modeled {
             work,
-            ..estimate.modelled
+            ..estimate.modeled
         },
         ..estimate
     }

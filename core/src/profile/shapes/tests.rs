@@ -71,12 +71,12 @@ fn with_config(timetable: &Timetable, config: &str) -> Profile {
 fn estimates(profile: &Profile) -> Vec<(Role, usize, f64, f64)> {
     let all = profile.operations().iter();
     let all = all.filter_map(|one| {
-        let Estimate { role, modelled, .. } = one.estimate.as_ref()?;
+        let Estimate { role, modeled, .. } = one.estimate.as_ref()?;
         Some((
             *role,
             one.calls.len(),
-            modelled.work.flops,
-            modelled.work.bytes?,
+            modeled.work.flops,
+            modeled.work.bytes?,
         ))
     });
     let mut all: Vec<_> = all.collect();
@@ -148,7 +148,7 @@ fn what_a_graph_is_padded_to_is_told_by_what_follows() {
         .find(|one| one.role == Role::Qkv);
     let qkv = qkv.unwrap();
     assert_eq!(
-        (qkv.source, qkv.modelled.work.flops),
+        (qkv.source, qkv.modeled.work.flops),
         (Source::Neighbors, 2.0 * 8.0 * 512.0 * 256.0)
     );
 }
@@ -430,10 +430,10 @@ fn blocks_of_image_and_text() {
         let coverage = profile.eager_coverage().map(str::to_owned);
         let mut counts: BTreeMap<[u64; 3], usize> = BTreeMap::new();
         for one in profile.operations() {
-            let Some(Estimate { modelled, .. }) = &one.estimate else {
+            let Some(Estimate { modeled, .. }) = &one.estimate else {
                 continue;
             };
-            let size = |name| modelled.size_of(name);
+            let size = |name| modeled.size_of(name);
             if let (Some(m), Some(n), Some(k)) = (size("M"), size("N"), size("K")) {
                 *counts.entry([m, n, k]).or_default() += one.calls.len();
             }

@@ -5,7 +5,7 @@ use super::{Estimate, Source};
 use crate::names::batch;
 use crate::perf::estimate::{self, PagedSizes};
 use crate::perf::model_config::Role;
-use crate::perf::{Modelled, Work};
+use crate::perf::{Modeled, Work};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
@@ -22,7 +22,7 @@ pub(super) fn add(profile: &Profile, known: &KnownModel, operations: &mut [Opera
 }
 
 fn estimate(profile: &Profile, operation: &Operation, window: u64) -> Option<Estimate> {
-    let recorded = operation.modelled.as_ref()?;
+    let recorded = operation.modeled.as_ref()?;
     let size = |name| recorded.size_of(name);
     let sizes = PagedSizes {
         heads: size("H_Q")?,
@@ -41,7 +41,7 @@ fn estimate(profile: &Profile, operation: &Operation, window: u64) -> Option<Est
         let annotation = profile.batches().around(trace, call.event, launched)?;
         estimate::attention(&batch::parse(trace.strings.get(annotation))?, sizes, &dtype)
     };
-    let all: Option<Vec<Modelled>> = operation.calls.iter().map(of_call).collect();
+    let all: Option<Vec<Modeled>> = operation.calls.iter().map(of_call).collect();
     let (all, n) = (all?, operation.calls.len().max(1) as f64);
     let work = Work {
         flops: all.iter().map(|one| one.work.flops).sum::<f64>() / n,
@@ -55,7 +55,7 @@ fn estimate(profile: &Profile, operation: &Operation, window: u64) -> Option<Est
     Some(Estimate {
         role: Role::WindowedAttention,
         source: Source::Config,
-        modelled: Modelled {
+        modeled: Modeled {
             work,
             ..all.first()?.clone()
         },

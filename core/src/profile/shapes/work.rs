@@ -14,7 +14,7 @@ use crate::names::layer::Step;
 use crate::names::moe::MoeRole;
 use crate::perf::estimate::{self, ExpertSizes, PagedSizes};
 use crate::perf::model_config::{LanguageModel, Role};
-use crate::perf::{Modelled, element_bytes};
+use crate::perf::{Modeled, element_bytes};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::moe_roles::MoeRoles;
@@ -127,7 +127,7 @@ impl PassWork<'_> {
 
     fn estimate(&self, id: GpuId, place: Place, padded: Padded) -> Option<Estimate> {
         let role = place.role;
-        let (modelled, source, is_least) = match role {
+        let (modeled, source, is_least) = match role {
             Role::Attention | Role::WindowedAttention => {
                 let sizes = PagedSizes {
                     cache_bytes: self.cache_bytes,
@@ -135,32 +135,32 @@ impl PassWork<'_> {
                 };
                 let batch = self.pass.batch.filter(|batch| batch.has_lengths())?;
                 // The recorded sums are over requests: padding attends to nothing.
-                let modelled = estimate::attention(&batch, sizes, self.model.dtype)?;
-                (modelled, Source::Config, false)
+                let modeled = estimate::attention(&batch, sizes, self.model.dtype)?;
+                (modeled, Source::Config, false)
             }
             Role::ExpertsUp | Role::ExpertsDown | Role::ExpertsFused => {
-                let modelled = self.experts(id, role, padded)?;
+                let modeled = self.experts(id, role, padded)?;
                 let source = if padded.is_known {
                     Source::Grid
                 } else {
                     Source::Config
                 };
-                (modelled, source.max(self.source), !padded.is_known)
+                (modeled, source.max(self.source), !padded.is_known)
             }
             _ => {
-                let modelled = self.gemm(role).or_else(|| self.around(id, role))?;
-                (modelled, Source::Config.max(self.source), is_least(role))
+                let modeled = self.gemm(role).or_else(|| self.around(id, role))?;
+                (modeled, Source::Config.max(self.source), is_least(role))
             }
         };
         Some(Estimate {
             role,
             source,
-            modelled,
+            modeled,
             is_least,
         })
     }
 
-    fn gemm(&self, role: Role) -> Option<Modelled> {
+    fn gemm(&self, role: Role) -> Option<Modeled> {
         let matrix = self.model.matrix(role, self.gpus)?;
         let module = LanguageModel::module(role);
         let weights = self.model.weights.as_ref();
@@ -174,7 +174,7 @@ impl PassWork<'_> {
         ))
     }
 
-    fn experts(&self, id: GpuId, role: Role, padded: Padded) -> Option<Modelled> {
+    fn experts(&self, id: GpuId, role: Role, padded: Padded) -> Option<Modeled> {
         let experts = self.model.experts?;
         let sizes = ExpertSizes {
             tokens: self.tokens,
@@ -213,7 +213,7 @@ impl PassWork<'_> {
     }
 
     /// Kernels around GEMMs and attention: the bytes that they read and write once.
-    fn around(&self, id: GpuId, role: Role) -> Option<Modelled> {
+    fn around(&self, id: GpuId, role: Role) -> Option<Modeled> {
         let (model, tokens) = (self.model, self.tokens);
         let (heads, kv_heads) = model.heads_of(self.gpus)?;
         let elements = |n: u64| Some(estimate::elements(tokens.saturating_mul(n), model.dtype));
@@ -250,7 +250,7 @@ impl PassWork<'_> {
 }
 
 /// The bytes that a kernel around expert GEMMs reads and writes once.
-fn routing(model: &LanguageModel, role: Role, tokens: u64) -> Option<Modelled> {
+fn routing(model: &LanguageModel, role: Role, tokens: u64) -> Option<Modeled> {
     /// Bytes of an index, and of a routing weight.
     const OF_ONE: f64 = 4.0;
     let experts = model.experts?;
@@ -320,10 +320,10 @@ pub(super) fn add_routing(
         let is_alike = |id: &GpuId| tokens.get(id).is_some_and(|of| of.0 == n);
         operation.estimate = routing(model, role, n)
             .filter(|_| firsts.iter().all(is_alike))
-            .map(|modelled| Estimate {
+            .map(|modeled| Estimate {
                 role,
                 source: Source::Config.max(source),
-                modelled,
+                modeled,
                 is_least: is_least(role),
             });
     }

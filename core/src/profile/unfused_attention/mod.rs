@@ -12,13 +12,13 @@ mod search;
 
 use super::Profile;
 use super::origin::is_within;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::perf::FusedAttention;
 use crate::trace::{Category, EventId};
 pub(crate) use role::CallRole;
 use search::Search;
 
-labelled! {
+labeled! {
     /// The purpose of a call in an attention.
     pub(crate) enum UnfusedPart {
         Softmax => "softmax",

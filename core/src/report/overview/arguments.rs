@@ -61,7 +61,7 @@ fn unread<'a>(
 /// readable.
 fn why_unread(profile: &Profile, operation: &Operation) -> Option<String> {
     let binding = operation.first()?.binding?;
-    let work = operation.modelled.as_ref().map(|modelled| modelled.work);
+    let work = operation.modeled.as_ref().map(|modeled| modeled.work);
     if work.is_some_and(|work| work.bytes.is_some()) {
         return None;
     }
@@ -85,7 +85,7 @@ fn counted_otherwise<'a>(
     for operation in operations {
         let is_whole = operation.first().and_then(|call| call.binding);
         let is_whole = is_whole.is_some_and(|of| of.pass == Pass::Forward && of.shares == 1);
-        let ours = operation.modelled.as_ref().filter(|_| is_whole);
+        let ours = operation.modeled.as_ref().filter(|_| is_whole);
         let Some(ours) = ours.map(|ours| ours.work.flops).filter(|ours| *ours > 0.0) else {
             continue;
         };

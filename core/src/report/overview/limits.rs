@@ -7,13 +7,13 @@ use super::{Hardware, Level};
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::import::warning::WarningKind;
 use crate::profile::Profile;
 use crate::profile::timelines::Timelines;
 use crate::profile::unattributed::Unattributed;
 
-labelled! {
+labeled! {
     /// A reason to trust the numbers less.
     #[derive(Serialize, Deserialize)]
     pub enum LimitKind {

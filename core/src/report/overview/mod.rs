@@ -23,7 +23,7 @@ mod time;
 mod unfused;
 
 use crate::assess::idle::cause::IdleCause;
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
@@ -88,7 +88,7 @@ pub struct Overview {
     pub hardware: Hardware,
 }
 
-labelled! {
+labeled! {
     /// What the times measure.
     pub enum Measure {
         /// Time on the GPU.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, sum};
-use crate::base::labels::labelled;
+use crate::base::labels::labeled;
 use crate::base::map::Set;
 use crate::base::sort::Arrange;
 use crate::import::warning::WarningKind;
@@ -22,7 +22,7 @@ const N_KERNELS: usize = 5;
 /// If a repair changes every number by less, there is no table.
 const LEAST_PERCENT: f64 = 0.1;
 
-labelled! {
+labeled! {
     /// A headline number.
     #[derive(Serialize, Deserialize)]
     pub enum RepairedKind {

@@ -16,7 +16,7 @@ use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::compare::comparison::Comparison;
-use crate::compare::expected::{Judgement, NotJudged, Verdict};
+use crate::compare::expected::{Judgment, NotJudged, Verdict};
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
@@ -179,7 +179,7 @@ const SLOWER: GapRule = GapRule {
 };
 
 fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict) -> bool {
-    candidate.is(comparison, |op| op.judgement.verdict == verdict)
+    candidate.is(comparison, |op| op.judgment.verdict == verdict)
 }
 
 /// Rows of one operator with the same verdict, with other kernels or in separate GEMMs on the same GPU, without those
@@ -196,7 +196,7 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         } else if is_somewhat_slower(comparison, op) {
             Some("same_kernels")
         } else {
-            is_slower(op).then(|| op.judgement.verdict.key())
+            is_slower(op).then(|| op.judgment.verdict.key())
         }
     };
     by_operator(comparison, kind, candidate)
@@ -214,8 +214,8 @@ fn is_somewhat_slower(comparison: &Comparison, op: &MatchedOp) -> bool {
         .is_none_or(|medians| medians.target.0 as f64 >= AS_FAST * medians.reference.0 as f64);
     is_typical
         && comparison.is_same_gpu
-        && op.judgement.verdict == Verdict::ExplainedByHardware
-        && op.judgement.excess.is_some_and(|excess| excess >= AS_FAST)
+        && op.judgment.verdict == Verdict::ExplainedByHardware
+        && op.judgment.excess.is_some_and(|excess| excess >= AS_FAST)
         && slower_machine::is_same_work(op)
 }
 
@@ -223,9 +223,9 @@ fn is_somewhat_slower(comparison: &Comparison, op: &MatchedOp) -> bool {
 fn is_slower(op: &MatchedOp) -> bool {
     // Copies and communication are not computation: their exposed time has findings of its own, where it counts once.
     op.sides.target.is_computation()
-        && match op.judgement.verdict {
+        && match op.judgment.verdict {
             Verdict::NotJudged(NotJudged::NoShapes | NotJudged::OtherSizes) => false,
-            Verdict::NotJudged(_) => op.judgement.is_more_than_twice,
+            Verdict::NotJudged(_) => op.judgment.is_more_than_twice,
             verdict => verdict.is_slower_than_expected(),
         }
 }
@@ -260,10 +260,10 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
 /// a kernel that is not made for the GPU; a verdict that another basis does not share is none. The share is of the
 /// target's computation.
 fn priority(thresholds: &Thresholds, op: &MatchedOp, percent: f64) -> Priority {
-    let judgement = &op.judgement;
-    let verdict = judgement.verdict;
-    let (_, _, other) = judgement.on_other_basis();
-    if judgement.depends_on_basis() && !other.is_slower_than_expected() {
+    let judgment = &op.judgment;
+    let verdict = judgment.verdict;
+    let (_, _, other) = judgment.on_other_basis();
+    if judgment.depends_on_basis() && !other.is_slower_than_expected() {
         return Priority::Low;
     }
     let has_evidence = matches!(verdict, Verdict::UnexpectedSlowdown | Verdict::KernelIssue);
@@ -293,7 +293,7 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
     let (measured, a_call, change) = match has_same_calls {
         true => (times.map(format::time_ns), "", times.change_percent()),
         false => {
-            let change = first.judgement.actual.map(|ratio| (ratio - 1.0) * 100.0);
+            let change = first.judgment.actual.map(|ratio| (ratio - 1.0) * 100.0);
             (per_call.map(format::time_us), " a call", change)
         }
     };
@@ -301,7 +301,7 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
         (true, Some(change)) if change.abs() < 0.05 => {
             "on the same GPU the same time is expected".to_owned()
         }
-        (_, Some(change)) => match other_expected(&first.judgement) {
+        (_, Some(change)) => match other_expected(&first.judgment) {
             Some(other) => format!(
                 "the hardware predicts {} by peaks, {} by achievable figures where they are known",
                 words::change(change),
@@ -360,19 +360,19 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let time_ns = sum(targets().map(|side| side.time_ns));
     let note = run_time::overlap_sentence(time_ns, sum(targets().map(|side| side.run_ns)));
     words.extend(note.map(|note| ("beside", note)));
-    let judgement = &first.judgement;
-    let (_, other_excess, _) = judgement.on_other_basis();
-    let other = other_expected(judgement);
+    let judgment = &first.judgment;
+    let (_, other_excess, _) = judgment.on_other_basis();
+    let other = other_expected(judgment);
     let ratios = [
-        ("actual", judgement.actual),
-        ("predicted", judgement.expected),
-        ("excess", judgement.excess),
+        ("actual", judgment.actual),
+        ("predicted", judgment.expected),
+        ("excess", judgment.excess),
         ("by_achievable", other),
         ("other_excess", other_excess),
     ];
     let known = ratios.into_iter();
     words.extend(known.filter_map(|(word, ratio)| Some((word, words::times(ratio?)))));
-    if let Some(rooflines) = judgement.rooflines.both() {
+    if let Some(rooflines) = judgment.rooflines.both() {
         let bounds = rooflines.map(|roofline| {
             let bound = words::bound(roofline.bound);
             format!("{bound} ({} figure)", roofline.basis.label())
@@ -380,10 +380,10 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
         words.push(("target_bound", bounds.target));
         words.push(("reference_bound", bounds.reference));
     }
-    if judgement.work_differs {
+    if judgment.work_differs {
         words.push(("other_work", String::new()));
     }
-    if first.judgement.is_implausible.reference {
+    if first.judgment.is_implausible.reference {
         let percent = first.roofline_percent(Which::Reference).unwrap_or_default();
         words.push(("above_roofline", format::percent(percent)));
     }
@@ -412,10 +412,10 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
 }
 
 /// The ratio that achievable figures predict, if the verdict is by peaks and depends on that.
-fn other_expected(judgement: &Judgement) -> Option<f64> {
-    let is_by_peaks = judgement.expected == judgement.peak_expected;
-    let (other, _, _) = judgement.on_other_basis();
-    other.filter(|_| is_by_peaks && judgement.depends_on_basis())
+fn other_expected(judgment: &Judgment) -> Option<f64> {
+    let is_by_peaks = judgment.expected == judgment.peak_expected;
+    let (other, _, _) = judgment.on_other_basis();
+    other.filter(|_| is_by_peaks && judgment.depends_on_basis())
 }
 
 /// The minimum time on the target, if the reference takes less, or if less is predicted.
@@ -477,15 +477,15 @@ fn expected_change(ops: &[&MatchedOp]) -> Option<f64> {
     let (mut expected, mut reference) = (0.0, 0.0);
     for op in ops {
         let ns = op.scaled_ns();
-        expected += ns * op.judgement.expected?;
+        expected += ns * op.judgment.expected?;
         reference += ns;
     }
     (reference > 0.0).then(|| (expected / reference - 1.0) * 100.0)
 }
 
 fn replay(comparison: &Comparison, first: &MatchedOp) -> Option<Replay> {
-    let (actual, excess) = (first.judgement.actual?, first.judgement.excess?);
-    let verdict = first.judgement.verdict;
+    let (actual, excess) = (first.judgment.actual?, first.judgment.excess?);
+    let verdict = first.judgment.verdict;
     let than = match comparison.is_same_gpu {
         true => String::new(),
         false => format!(", {} what the hardware explains", words::times(excess)),

@@ -54,7 +54,7 @@ fn what_the_roofline_of_the_target_forbids_is_said() {
 fn a_reference_above_its_roofline_is_implausible() {
     let comparison = compared(&mm("a", 100), &mm("b", 1_000), Some(("H100", "MI300X")));
     let op = &comparison.operations.matched[0];
-    assert_eq!(op.judgement.is_implausible, pair(true, false));
+    assert_eq!(op.judgment.is_implausible, pair(true, false));
     let caveats = comparison.caveats().join(" ");
     assert_contains(
         &caveats,

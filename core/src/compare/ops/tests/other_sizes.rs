@@ -13,10 +13,10 @@ fn the_same_operator_on_other_sizes_is_judged_by_its_own_work() {
     assert_eq!(reference, Some("512×256, 256×128 fp32"));
     assert_eq!(op.types, None);
     // 1024·256 + 256·128 + 1024·128 elements to move, instead of 512·256 + 256·128 + 512·128.
-    let expected = op.judgement.expected.unwrap_or_default();
+    let expected = op.judgment.expected.unwrap_or_default();
     let error = (expected - 425_984.0 / 229_376.0).abs();
     assert!(error < 1e-9, "{expected}");
-    assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
+    assert_eq!(op.judgment.verdict, Verdict::ExplainedByHardware);
     let words = "on 1024×256, 256×128 fp32 instead of 512×256, 256×128 fp32";
     assert_contains(&comparison.caveats().join(" "), words);
     // With other sizes and a different number of calls, nothing shows that they match.

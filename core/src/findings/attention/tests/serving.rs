@@ -43,7 +43,7 @@ fn attention_over_pages_of_unknown_length_is_called_that() {
         .call("_C_cache_ops::reshape_and_cache_flash", write, writes, 4)
         .call("_vllm_fa3_C::fwd", attend, attends, 60_000)
         .outcome_on("H100", "sdpa_fwd");
-    let finding = only(&outcome, "unmodelled_significant");
+    let finding = only(&outcome, "unmodeled_significant");
     assert_contains(&finding.issue, &["cache"]);
     assert_eq!(finding.impact, None);
     let is_fused = outcome.get("flash_attention_detected");

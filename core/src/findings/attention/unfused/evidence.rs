@@ -19,14 +19,14 @@ impl Subject for Unfused {
         let (input, first) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
         let impact = group.observed.iter().map(|one| one.impact);
-        let modelled = group
+        let modeled = group
             .observed
             .iter()
             .filter_map(|one| Some((one.fused?, *one)));
-        let modelled_ns = sum(modelled.clone().map(|(_, one)| one.time_ns));
-        let roofline_ns: f64 = modelled.map(|(fused, _)| fused.roofline_ns).sum();
+        let modeled_ns = sum(modeled.clone().map(|(_, one)| one.time_ns));
+        let roofline_ns: f64 = modeled.map(|(fused, _)| fused.roofline_ns).sum();
         // How close the operations are to the roofline of a single kernel.
-        let efficiency = (modelled_ns > 0).then(|| roofline_ns / modelled_ns as f64 * 100.0);
+        let efficiency = (modeled_ns > 0).then(|| roofline_ns / modeled_ns as f64 * 100.0);
         let share = input.percent_of_compute(time_ns);
         let operations = by_operation(input, group.observed.iter().copied());
         let calls = first.calls.iter();

@@ -6,8 +6,8 @@ use crate::testing::options_on;
 #[test]
 fn a_thread_that_waited_for_the_gpu() {
     let profile = after_item(item(), D2H);
-    let (metrics, findings) = analysed(&profile);
-    assert_eq!(longest(&profile), ("synchronisation".to_owned(), 37.0));
+    let (metrics, findings) = analyzed(&profile);
+    assert_eq!(longest(&profile), ("synchronization".to_owned(), 37.0));
     assert_eq!(metrics["gap_analysis"]["sync_point_count"], 1);
     assert_eq!(findings[0].pattern, "read_back");
     let said = "The longest gap, 37.0 µs, follows `cudaStreamSynchronize` in `train.py(30): step`.";
@@ -81,7 +81,7 @@ fn what_is_launched_late_is_named() {
 #[test]
 fn what_is_compiled_is_not_to_be_compiled() {
     let advice = |op: &str| {
-        let (metrics, findings) = analysed(&launch_bound_by(op, op, 11));
+        let (metrics, findings) = analyzed(&launch_bound_by(op, op, 11));
         let patterns = metrics["patterns_detected"].as_array().unwrap().iter();
         let mut short = patterns.filter(|one| one["pattern"] == "kernel_launch_overhead");
         let of_pattern = short.next().unwrap()["recommendation"].to_string();
@@ -148,7 +148,7 @@ fn pinned_memory_is_advised_where_copies_may_not_have_it() {
 #[test]
 fn one_long_gap_is_named_instead_of_a_number_of_gaps() {
     let two = launched(first(60..100), 30.0, 1_000..1_100);
-    let (_, findings) = analysed(&second(two, 45.0, 1_110..1_200));
+    let (_, findings) = analyzed(&second(two, 45.0, 1_110..1_200));
     let queued = findings.iter().find(|found| found.pattern == "queued");
     let queued = queued.unwrap();
     let time = "910 µs (79.8 % of the run) in 2 gaps, nearly all in one of 900 µs";
@@ -229,7 +229,7 @@ fn the_gap_that_each_kernel_leaves_may_stay() {
             let table = table.op(op, call..call + 3);
             table.launched(op, call + 1..call + 2, start..start + 10)
         });
-        let (_, findings) = analysed(&table.profile());
+        let (_, findings) = analyzed(&table.profile());
         let queued = findings.into_iter().find(|one| one.pattern == "queued");
         queued.unwrap()
     };

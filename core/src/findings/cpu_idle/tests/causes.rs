@@ -53,7 +53,7 @@ fn each_cause_by_when_it_was_launched() {
         .launched("a", 10..15, 20..30)
         .launched("b", 100..105, 110..120);
     let cases = [
-        (after_item(cleared, D2H), "synchronisation", 37.0),
+        (after_item(cleared, D2H), "synchronization", 37.0),
         (late, "host_work", 1_907.0),
         (loading.profile(), "start_up", 5_000.0),
         (second(first(40..100), 30.0, 200..300), "queued", 100.0),
@@ -61,7 +61,7 @@ fn each_cause_by_when_it_was_launched() {
         (second(first(40..100), 110.0, 900..1000), "queued", 800.0),
         (backward, "launch_bound", 100.0),
         // Most of the gap is as long as the wait, then it is not; then the wait is negligible.
-        (waited(10.0, 45), "synchronisation", 20.0),
+        (waited(10.0, 45), "synchronization", 20.0),
         (waited(10.0, 65), "launch_bound", 40.0),
         (waited(4.0, 65), "launch_bound", 40.0),
         (unknown.profile(), "unknown", 80.0),
@@ -125,7 +125,7 @@ fn a_graph_without_recorded_work_may_fill_its_gap() {
 fn unattributed_activity_is_no_idle_time() {
     let unlinked = first(20..30).kernel(9, "unlinked", 30..872);
     let profile = second(unlinked, 860.0, 880..900);
-    let (metrics, _) = analysed(&profile);
+    let (metrics, _) = analyzed(&profile);
     assert_eq!(metrics["gpu_utilization"]["idle_time_ms"], 0.008);
 }
 
@@ -143,7 +143,7 @@ fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
     let with_other_stream = launched(first(20..25).stream(9), 30.0, 2_025..2_100);
     let profile = second(with_other_stream, 2_120.0, 2_130..4_020);
     assert_eq!(longest(&profile), ("before_recording".to_owned(), 2_000.0));
-    let (metrics, findings) = analysed(&profile);
+    let (metrics, findings) = analyzed(&profile);
     // The gap of 30 µs before the third kernel is small in comparison, but large enough to be reported.
     let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
     assert_eq!(patterns, ["launch_bound", "before_recording"]);
@@ -173,9 +173,9 @@ fn a_thread_that_another_one_keeps_waiting_waited() {
         let first = first(20..1_000).runtime("cudaStreamSynchronize", 9, 900..until);
         longest(&second(first.thread(2), 1_100.0, 1_110..1_200))
     };
-    assert_eq!(waited(1_050), ("synchronisation".to_owned(), 110.0));
+    assert_eq!(waited(1_050), ("synchronization".to_owned(), 110.0));
     // The wait ends before the gap starts.
-    assert_ne!(waited(950).0, "synchronisation");
+    assert_ne!(waited(950).0, "synchronization");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn launches_that_wait_for_their_kernels_are_named() {
     let blocking = found(&profile(45), "blocking_launches");
     is_about(&blocking, 59 * 20);
     assert_contains(&blocking.model, &["unset `CUDA_LAUNCH_BLOCKING`"]);
-    let (_, usual) = analysed(&profile(6));
+    let (_, usual) = analyzed(&profile(6));
     assert!(usual.iter().all(|one| one.pattern != blocking.pattern));
 }
 
@@ -245,6 +245,6 @@ fn launch_calls_that_take_long_are_named() {
     let slow = found(&profile(55), "slow_launches");
     assert_contains(&slow.issue, &["A launch call takes 55.0 µs (median)"]);
     assert_contains(&slow.model, &["what slows down launch calls"]);
-    let (_, usual) = analysed(&profile(6));
+    let (_, usual) = analyzed(&profile(6));
     assert!(usual.iter().all(|one| one.pattern != slow.pattern));
 }

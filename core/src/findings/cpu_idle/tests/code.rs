@@ -70,7 +70,7 @@ fn functions_one_after_the_other_are_each_named() {
             .frame("engine/detokenizer.py(80): update", 250..650)
             .frame("sched/scheduler.py(180): schedule", 660..960)
     });
-    let (_, findings) = analysed(&profile);
+    let (_, findings) = analyzed(&profile);
     let functions = findings.iter().filter(|one| one.pattern == "cpu_function");
     let titles: Vec<&str> = functions.map(|one| one.title.as_str()).collect();
     assert_eq!(
@@ -166,7 +166,7 @@ fn allocation_and_release_are_one_finding() {
         let trace = trace.on_host(CALL, "cudaFree", 110..490);
         trace.on_host(CALL, "cudaMalloc", 600..900)
     });
-    let (_, findings) = analysed(&profile);
+    let (_, findings) = analyzed(&profile);
     let all = findings.iter();
     let all: Vec<&Finding> = all
         .filter(|one| one.pattern == "memory_allocation")
@@ -211,7 +211,7 @@ fn parts_of_a_gap_sum_up_to_it() {
     let rest = found(&profile, "cpu_function");
     is_about(&rest, 380);
     assert_contains(&rest.title, &["`step` in `train.py:30`"]);
-    let (metrics, _) = analysed(&profile);
+    let (metrics, _) = analyzed(&profile);
     let gaps = &metrics["gap_analysis"];
     assert_eq!(gaps["known_code_idle_ms"], gaps["late_launch_idle_ms"]);
     let rows = gaps["by_code"].as_array().unwrap().iter();
@@ -265,7 +265,7 @@ fn cold_starts_are_put_apart_and_save_nothing() {
     let cold = found(&loading, "start_up");
     assert_eq!((cold.time_ns, cold.impact), (980_000, None));
     let named = |profile: &Profile, pattern: &str| {
-        let (_, findings) = analysed(profile);
+        let (_, findings) = analyzed(profile);
         findings.iter().any(|found| found.pattern == pattern)
     };
     assert!(!named(&loading, "host_work") && !named(&loading, "cpu_function"));
@@ -302,7 +302,7 @@ fn gaps_that_are_alike_have_one_cause() {
         trace = trace.launched("mul_kernel", launch..launch + 5, at + 20..at + 20 + runs);
         at += 20 + runs + 300;
     }
-    let (metrics, _) = analysed(&trace.profile());
+    let (metrics, _) = analyzed(&trace.profile());
     let causes = metrics["gap_analysis"]["by_cause"].as_object().unwrap();
     let names: Vec<&String> = causes.keys().collect();
     assert_eq!(names, ["launch_bound"]);
@@ -318,7 +318,7 @@ fn functions_that_launch_are_evidence_of_one_finding() {
         let trace = trace.op("aten::add", at - 5..at + 8);
         trace.launched("add_kernel", at..at + 5, at + 8..at + 11)
     });
-    let (_, findings) = analysed(&trace.profile());
+    let (_, findings) = analyzed(&trace.profile());
     let [found] = findings.as_slice() else {
         panic!("{findings:#?}");
     };
@@ -338,7 +338,7 @@ fn what_runs_outside_of_the_run_is_no_evidence() {
             .frame("/home/me/setup.py(1): build", 0..8)
             .frame("/home/me/setup.py(9): finish", 1_100..9_000)
     };
-    let (metrics, _) = analysed(&between(around));
+    let (metrics, _) = analyzed(&between(around));
     let rows = metrics["gap_analysis"]["by_code"].to_string();
     assert!(!rows.contains("setup.py"), "{rows}");
 }

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn launches_that_come_late() {
     // 11 kernels and 10 gaps of 37 µs in 403 µs: 91.8 % idle.
-    let (metrics, findings) = analysed(&launch_bound(11));
+    let (metrics, findings) = analyzed(&launch_bound(11));
     let [found] = findings.as_slice() else {
         panic!("{findings:?}");
     };
@@ -45,7 +45,7 @@ fn launches_that_come_late() {
 fn a_possible_speedup_aims_at_twenty_percent() {
     // 80 of 100 µs idle: at 20 % idle time, four times the work fits in the same time.
     let profile = second(first(20..30), 90.0, 110..120);
-    let (metrics, _) = analysed(&profile);
+    let (metrics, _) = analyzed(&profile);
     assert_eq!(metrics["gpu_utilization"]["idle_time_percent"], 80.0);
     assert_eq!(metrics["severity"], "CRITICAL");
     assert_eq!(metrics["potential_speedup"], 4.0);
@@ -70,7 +70,7 @@ fn severities_and_the_flag_on_their_lines() {
     for (idle, is_flagged, severity) in cases {
         let end = 100 + idle;
         let profile = second(first(50..100), f64::from(end) - 10.0, end..1050);
-        let (metrics, findings) = analysed(&profile);
+        let (metrics, findings) = analyzed(&profile);
         assert_eq!(metrics["idle_flagged"], is_flagged, "{idle}");
         assert_eq!(metrics["severity"], severity, "{idle}");
         // A cause of at least 5 % of the run is reported, flagged or not.
@@ -92,7 +92,7 @@ fn gaps_sum_up_to_the_idle_time_of_the_timeline() {
 
 #[test]
 fn a_gap_of_nanoseconds_counts_and_is_not_listed() {
-    let (metrics, _) = analysed(
+    let (metrics, _) = analyzed(
         &Timetable::new()
             .launched("a", 10..15, 20..30)
             .launched("b", 16..18, 30.001..40.0)
@@ -109,7 +109,7 @@ fn a_gap_of_nanoseconds_counts_and_is_not_listed() {
 #[test]
 fn without_gpu_work_there_is_nothing_to_say() {
     let profile = Timetable::new().op("aten::mm", 0..10).profile();
-    let (metrics, findings) = analysed(&profile);
+    let (metrics, findings) = analyzed(&profile);
     assert_eq!(metrics, Json::Null);
     assert!(findings.is_empty());
 }

@@ -22,7 +22,7 @@ use crate::testing::Timetable;
 const D2H: &str = "Memcpy DtoH (Device -> Pinned)";
 
 /// The metrics and the findings.
-fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
+fn analyzed(profile: &Profile) -> (Json, Vec<Finding>) {
     let report = Report::new(profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("cpu_idle").unwrap();
     (
@@ -34,7 +34,7 @@ fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
 /// The finding with this key, among others.
 #[track_caller]
 pub(super) fn found(profile: &Profile, pattern: &str) -> Finding {
-    let (_, findings) = analysed(profile);
+    let (_, findings) = analyzed(profile);
     let found = findings.iter().find(|one| one.pattern == pattern);
     found
         .cloned()
@@ -53,7 +53,7 @@ pub(super) fn is_about(found: &Finding, us: i64) {
 
 /// The finding about the main cause.
 fn main_finding(profile: &Profile) -> Finding {
-    analysed(profile).1.remove(0)
+    analyzed(profile).1.remove(0)
 }
 
 /// Asserts the content of a finding's reasoning.
@@ -64,7 +64,7 @@ fn reasons(finding: &Finding, parts: &[&str]) {
 
 /// The cause of the longest gap, and its length in microseconds.
 fn longest(profile: &Profile) -> (String, f64) {
-    let (metrics, _) = analysed(profile);
+    let (metrics, _) = analyzed(profile);
     let gap = &metrics["gap_analysis"]["top_gaps"][0];
     let cause = gap["cause"].as_str().unwrap_or("none");
     (cause.to_owned(), gap["length_us"].as_f64().unwrap())

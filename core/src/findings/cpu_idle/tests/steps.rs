@@ -15,7 +15,7 @@ fn late(table: Timetable, from: u32, n: u32) -> Timetable {
 }
 
 fn keys(table: &Timetable) -> Vec<&'static str> {
-    let (_, findings) = analysed(&table.profile());
+    let (_, findings) = analyzed(&table.profile());
     findings.iter().map(|one| one.pattern).collect()
 }
 
@@ -23,7 +23,7 @@ fn keys(table: &Timetable) -> Vec<&'static str> {
 #[test]
 fn eager_decode_names_what_turns_graphs_off() {
     let step = |name: &str| late(Timetable::new().annotation(name, 0..1_000), 100, 20);
-    let found = analysed(&step(DECODE).profile()).1.remove(0);
+    let found = analyzed(&step(DECODE).profile()).1.remove(0);
     assert_eq!(found.pattern, "eager_steps");
     assert_eq!(found.time_ns, 19 * 20_000);
     assert_contains(&found.model, &["`--enforce-eager`", "`cudagraph_mode`"]);
@@ -51,7 +51,7 @@ fn idle_time_before_replays_is_one_finding() {
         }
         table
     };
-    let (_, found) = analysed(&pipeline(40).profile());
+    let (_, found) = analyzed(&pipeline(40).profile());
     let keys: Vec<&str> = found.iter().map(|one| one.pattern).collect();
     assert_eq!(keys, ["cpu_bound_beside_graphs"]);
     assert_contains(&found[0].issue, &["before the first denoising step"]);

@@ -41,7 +41,7 @@ fn the_work_of_a_sparse_matrix_is_unknown() {
         slow("A100-80GB", "aten::mm", sizes, kernel)
     };
     let sparse = multiplied("void cusparse::csrmm_alg2_kernel<cusparse::CsrMMPolicy<256>>");
-    assert_eq!(patterns(&sparse), ["unmodelled_significant"]);
+    assert_eq!(patterns(&sparse), ["unmodeled_significant"]);
     assert_eq!(sparse.rows[0].efficiency_percent, None);
     let dense = multiplied("ampere_sgemm_128x128_nn");
     assert!(dense.rows[0].efficiency_percent.is_some());
@@ -198,7 +198,7 @@ fn a_layout_change_inside_is_worth_what_it_takes() {
 fn gemms_without_a_model_are_called_that() {
     let kernel = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 2112u>";
     let outcome = slow("MI300X", "MyFunction", "", kernel);
-    let finding = only(&outcome, "unmodelled_significant");
+    let finding = only(&outcome, "unmodeled_significant");
     assert_eq!(finding.replay, None);
     let texts = [&finding.title, &finding.issue, &finding.kernel];
     for text in texts.into_iter().chain(&finding.reasoning) {

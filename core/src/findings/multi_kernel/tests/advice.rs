@@ -6,7 +6,7 @@ const BACKWARD: &str = "autograd::engine::evaluate_function: MmBackward0";
 const ALL_REDUCE: &str = "ncclDevKernel_AllReduce_Sum_bf16";
 
 fn model(timetable: &Timetable) -> String {
-    analysed(&timetable.profile()).1[0].model.clone()
+    analyzed(&timetable.profile()).1[0].model.clone()
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
             let table = table.call("record_param_comms", message, ALL_REDUCE, at..end);
             (table, end)
         });
-        analysed(&table.profile()).1.remove(0)
+        analyzed(&table.profile()).1.remove(0)
     };
     let late = run([110, 900, 110, 900, 110, 900]);
     assert!(late.model.starts_with("find the straggler"));

@@ -77,7 +77,7 @@ fn collectives_on_two_streams_are_exposed_once_and_all_are_counted() {
             at..at + 10,
         );
     }
-    let (_, findings) = analysed(&timetable.profile());
+    let (_, findings) = analyzed(&timetable.profile());
     let found = &findings[0];
     reasons(found, &["30 times with 30 kinds of messages: 150 µs"]);
     // 20 rows, and one for the other ten.
@@ -235,7 +235,7 @@ fn micro_batches(reduced: &[Option<u64>]) -> Profile {
 fn gradients_reduced_after_each_micro_batch_are_a_finding() {
     let key = "reduced_in_each_micro_batch";
     let of = |reduced: &[Option<u64>]| {
-        let (_, findings) = analysed(&micro_batches(reduced));
+        let (_, findings) = analyzed(&micro_batches(reduced));
         let found = findings.into_iter().find(|found| found.pattern == key);
         found.map(|found| (saves(&found).2, found.issue))
     };

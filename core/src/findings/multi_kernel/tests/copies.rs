@@ -43,7 +43,7 @@ fn copies_are_flagged_above_ten_and_time_holds_counts_back() {
         (5, 250.0, true, "CRITICAL", "ACCEPTABLE", "CRITICAL"),
     ];
     for &(count, each_us, is_flagged, by_time, by_count, severity) in cases {
-        let (facts, findings) = analysed(&copies(D2H, count, each_us));
+        let (facts, findings) = analyzed(&copies(D2H, count, each_us));
         let assessed = facts.assess(Direction::DeviceToHost).unwrap();
         let case = format!("{count} of {each_us} µs: {assessed:?}");
         assert_eq!(assessed.copies.count, u64::from(count), "{case}");
@@ -59,7 +59,7 @@ fn copies_are_flagged_above_ten_and_time_holds_counts_back() {
 
 #[test]
 fn a_finding_says_who_asks_for_the_copies() {
-    let (_, findings) = analysed(&copies(D2H, 20, 50.0));
+    let (_, findings) = analyzed(&copies(D2H, 20, 50.0));
     let [found] = findings.as_slice() else {
         panic!("{findings:?}");
     };
@@ -85,7 +85,7 @@ fn pageable_memory_and_the_line_of_the_user_are_named() {
         .launched(H2D, 10..97, 20..90)
         .kernel(2, "gemm", 0.0..10.0)
         .profile();
-    let (facts, findings) = analysed(&profile);
+    let (facts, findings) = analyzed(&profile);
     assert_eq!(facts.worst_copies(), Severity::Critical);
     assert_eq!(findings[0].pattern, "high_h2d_memcpy");
     let row = &findings[0].tables[0].rows[0];
@@ -107,7 +107,7 @@ fn what_another_gpu_does_makes_copies_no_cheaper() {
         if has_other {
             timetable = timetable.gpu(1).work("aten::mul", "mul", 9_000..9_002);
         }
-        let (_, findings) = analysed(&timetable.profile());
+        let (_, findings) = analyzed(&timetable.profile());
         (findings[0].issue.clone(), findings[0].impact)
     };
     let (issue, impact) = found(true);
@@ -127,7 +127,7 @@ fn copies_that_are_over_before_the_next_launch_win_nothing() {
         .op("aten::mm", 2_000..2_010)
         .launched("gemm", 2_001..2_002, 2_010..4_010)
         .profile();
-    let (_, findings) = analysed(&profile);
+    let (_, findings) = analyzed(&profile);
     assert_eq!(saves(&findings[0]), (0, 0, 1_000_000));
     reasons(&findings[0], &["All of this is saved only once"]);
 }
@@ -140,7 +140,7 @@ fn copies_beside_computation_count_by_what_they_cost() {
     for at in [1_000, 3_000, 5_000, 7_000, 9_000, 12_870] {
         timetable = timetable.work("aten::to", D2H, at..at + 330);
     }
-    let (facts, findings) = analysed(&timetable.profile());
+    let (facts, findings) = analyzed(&timetable.profile());
     let assessed = facts.assess(Direction::DeviceToHost);
     assert_eq!(assessed.map(|assessed| assessed.percent), Some(15.0));
     assert!(findings.is_empty(), "{findings:?}");
@@ -156,7 +156,7 @@ fn pinned_memory_is_not_to_be_pinned() {
         ),
     ];
     for (name, expected) in cases {
-        let model = &analysed(&copies(name, 20, 50.0)).1[0].model;
+        let model = &analyzed(&copies(name, 20, 50.0)).1[0].model;
         assert!(model.starts_with(expected), "{model}");
     }
 }
@@ -171,7 +171,7 @@ fn exposed_copies_of_pageable_memory_are_flagged_from_two_percent() {
         ("Memcpy HtoD (Host -> Device)", 3, 100.0, false),
     ];
     for (name, count, each_us, is_flagged) in cases {
-        let (_, findings) = analysed(&copies(name, count, each_us));
+        let (_, findings) = analyzed(&copies(name, count, each_us));
         assert_eq!(findings.len(), usize::from(is_flagged), "{name} {count}");
     }
 }
@@ -190,7 +190,7 @@ fn copies_of_data_parallel_training_are_its_own() {
         )
         .launched(D2D, 32..33, 550..600)
         .profile();
-    let (_, findings) = analysed(&profile);
+    let (_, findings) = analyzed(&profile);
     let found = &findings[0];
     assert_eq!(found.pattern, "high_d2d_memcpy");
     let settings = ["gradient_as_bucket_view=True", "broadcast_buffers=False"];
@@ -214,7 +214,7 @@ fn hidden_copies_are_no_finding() {
             let at = start + 100 * id;
             timetable = timetable.work("aten::to", D2H, at..at + 100);
         }
-        let (_, findings) = analysed(&timetable.profile());
+        let (_, findings) = analyzed(&timetable.profile());
         let priorities = findings.iter().map(|found| found.priority);
         priorities.collect::<Vec<_>>()
     };
@@ -232,7 +232,7 @@ fn large_copies_are_not_to_be_combined_or_kept() {
             .work("aten::to", name, 600..1_100)
             .args(r#""bytes": 12000000"#)
             .profile();
-        let found = analysed(&profile).1[0].clone();
+        let found = analyzed(&profile).1[0].clone();
         (found.model, found.kernel)
     };
     let (_, kernel) = advice(H2D);
@@ -253,7 +253,7 @@ fn the_call_says_where_a_copy_goes() {
             .args(call)
             .copy(1, D2D, 4..6)
             .profile();
-        let (facts, _) = analysed(&profile);
+        let (facts, _) = analyzed(&profile);
         let report = Report::new(&profile, &ReportOptions::default());
         let count = facts.copies.of(Direction::DeviceToHost);
         let count = count.map(|copies| copies.count);
@@ -266,14 +266,14 @@ fn the_call_says_where_a_copy_goes() {
 
 #[test]
 fn one_copy_and_one_collective_are_in_the_singular() {
-    let (_, findings) = analysed(&copies(PINNED_H2D, 1, 1_500.0));
+    let (_, findings) = analyzed(&copies(PINNED_H2D, 1, 1_500.0));
     let copy = &findings[0];
     let takes = "1 copy takes 1.50 ms (15.0 % of the run)";
     assert!(copy.issue.starts_with(takes));
     assert_contains(&copy.issue, &["; it moves 4.00 kB at 0.003 GB/s."]);
     reasons(copy, &["1 of 1 comes from"]);
     assert!(!copy.kernel.contains("combine"), "{}", copy.kernel);
-    let (_, findings) = analysed(&communication(10_000.0, 4_000.0, 2_000.0..8_000.0));
+    let (_, findings) = analyzed(&communication(10_000.0, 4_000.0, 2_000.0..8_000.0));
     reasons(&findings[0], &["all-reduce of 4.00 MB, 1 time: 4.00 ms"]);
 }
 
@@ -291,7 +291,7 @@ fn copies_of_a_checkpoint_are_named_with_its_caller() {
             .frame(file, 110..1_000);
         let timetable = copied(copied(timetable, 120, 400), 520, 400);
         let profile = copied(timetable, 1_100, 100).profile();
-        analysed(&profile).1.remove(0)
+        analyzed(&profile).1.remove(0)
     };
     let found = saved("torch/serialization.py(850): save");
     assert_eq!(found.title, "Device-to-host copies of a checkpoint");
@@ -312,7 +312,7 @@ fn streamed(name: &str, stream: u32, compute: std::ops::Range<u32>) -> Finding {
         timetable = timetable.work("aten::copy_", name, at..at + 1_000);
         timetable = timetable.args(r#""bytes": 50000000"#);
     }
-    analysed(&timetable.profile()).1.remove(0)
+    analyzed(&timetable.profile()).1.remove(0)
 }
 
 /// 9 times 5 MB at 5 GB/s from pageable memory: at 12 GB/s they would take 3.75 of 9 ms.
@@ -324,7 +324,7 @@ fn pinned_memory_alone_makes_slow_copies_faster() {
             let timetable = timetable.work("aten::copy_", name, 1_000 * id..1_000 * (id + 1));
             timetable.args(r#""bytes": 5000000"#)
         });
-        analysed(&timetable.profile()).1.remove(0)
+        analyzed(&timetable.profile()).1.remove(0)
     };
     let pageable = copies(H2D);
     assert_eq!(saves(&pageable).0, 5_250_000);

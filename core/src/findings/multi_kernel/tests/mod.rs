@@ -20,7 +20,7 @@ const PINNED_H2D: &str = "Memcpy HtoD (Pinned -> Device)";
 const D2D: &str = "Memcpy DtoD (Device -> Device)";
 
 /// The facts and the findings.
-fn analysed(profile: &Profile) -> (Facts, Vec<Finding>) {
+fn analyzed(profile: &Profile) -> (Facts, Vec<Finding>) {
     let report = Report::new(profile, &ReportOptions::default());
     let facts = Facts::new(&report.analysis_input(profile));
     let outcome = report.analyses.outcome("multi_kernel").unwrap();

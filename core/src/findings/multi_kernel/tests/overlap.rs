@@ -17,7 +17,7 @@ fn exposed_communication_on_its_lines() {
     ];
     for &(exposed, severity, is_flagged) in cases {
         let profile = communication(10_000.0, 7_000.0, 7_000.0..7_000.0 + exposed);
-        let (facts, _) = analysed(&profile);
+        let (facts, _) = analyzed(&profile);
         let blocking = facts.blocking();
         assert_eq!(blocking.severity.label(), severity, "{exposed}");
         assert_eq!(blocking.is_flagged, is_flagged, "{exposed}");
@@ -40,7 +40,7 @@ fn overlap_on_its_lines() {
     for &(hidden, label, is_flagged) in cases {
         let start = 5_000.0 - hidden;
         let profile = communication(100_000.0, 5_000.0, start..start + 1_000.0);
-        let (facts, findings) = analysed(&profile);
+        let (facts, findings) = analyzed(&profile);
         let overlap = facts.overlap();
         assert_eq!(overlap.label(), label, "{hidden}");
         assert_eq!(overlap.is_flagged, is_flagged, "{hidden}");
@@ -61,7 +61,7 @@ fn overlap_on_its_lines() {
 fn too_little_communication_is_not_judged() {
     for (comm, is_judged) in [(99.0, false), (100.0, true)] {
         let profile = communication(10_000.0, 7_000.0, 7_000.0..7_000.0 + comm);
-        let (facts, _) = analysed(&profile);
+        let (facts, _) = analyzed(&profile);
         assert_eq!(facts.overlap().severity.is_some(), is_judged);
     }
 }
@@ -72,7 +72,7 @@ fn too_little_communication_is_not_judged() {
 #[test]
 fn blocking_and_overlap_are_one_finding() {
     let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
-    let (facts, findings) = analysed(&profile);
+    let (facts, findings) = analyzed(&profile);
     let [found] = findings.as_slice() else {
         panic!("{findings:?}");
     };
@@ -99,7 +99,7 @@ fn blocking_and_overlap_are_one_finding() {
 #[test]
 fn overlap_wins_what_there_is_computation_to_hide_behind() {
     let profile = communication(11_000.0, 7_000.0, 5_000.0..11_000.0);
-    let (facts, findings) = analysed(&profile);
+    let (facts, findings) = analyzed(&profile);
     assert_eq!(saves(&findings[0]), (2_200_000, 3_100_000, 4_000_000));
     assert_eq!(facts.to_target_ns(), 2_200_000);
     reasons(&findings[0], &["2.20 ms are saved, with all of it 4.00 ms"]);

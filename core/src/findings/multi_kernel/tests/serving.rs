@@ -108,7 +108,7 @@ fn the_all_reduces_of_a_step_are_counted() {
 /// All-reduces of 90 and 6 · 10 µs, while nothing computes: 5 µs of each are latency, which stays.
 #[test]
 fn the_latency_of_all_reduces_in_a_step_is_not_saved() {
-    let (facts, findings) = analysed(&decode(None, 7));
+    let (facts, findings) = analyzed(&decode(None, 7));
     assert_eq!(facts.savable_comm_ns(), 115_000);
     let found = findings
         .iter()

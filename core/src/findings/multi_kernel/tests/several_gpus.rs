@@ -20,7 +20,7 @@ fn what_another_gpu_computes_hides_nothing() {
         .work("c10d::allreduce_", NCCL, 1_000..2_000)
         .work("aten::mm", "gemm", 2_000..3_000)
         .profile();
-    let (facts, _) = analysed(&profile);
+    let (facts, _) = analyzed(&profile);
     let overlap = facts.overlap();
     assert_eq!((overlap.percent, overlap.label()), (Some(0.0), "CRITICAL"));
     // Half of the run of one GPU.
@@ -52,7 +52,7 @@ fn findings(group_size: u32) -> Vec<Finding> {
         .work("c10d::allreduce_", NCCL, 4_000..5_000)
         .args(&message)
         .profile();
-    analysed(&profile).1
+    analyzed(&profile).1
 }
 
 /// With balanced load both would compute for 2 ms: the run of 4 ms would take 3. Overlap hides at most the 1 ms that

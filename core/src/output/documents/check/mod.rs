@@ -125,7 +125,7 @@ const RULES: &[Rule] = &[
     ("V8", "Times and shares are those of the timeline", figures::shown),
     ("V9", "Findings are sorted and numbered without gaps; rows sum up to their category", figures::order),
     ("V10", "Savings are in order, within the measured time and the run", |written| written.subject.wrong_savings().into()),
-    ("V11", "Each judgment follows from its figure; what is faster than its roofline is marked and not ranked", |written| written.subject.wrong_judgements(&written.fair).into()),
+    ("V11", "Each judgment follows from its figure; what is faster than its roofline is marked and not ranked", |written| written.subject.wrong_judgments(&written.fair).into()),
     ("V12", "Operations and kernels are quoted as the trace has them", language::names),
     ("V13", "Each number of a recommendation is in its details", figures::derived),
     ("V14", "No library or vendor-tool names and no winners in prose", language::neutral),

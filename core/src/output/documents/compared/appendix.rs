@@ -65,22 +65,22 @@ fn hardware(document: &mut Document, comparison: &Comparison) {
 /// The verdicts that depend on the basis.
 fn by_basis(comparison: &Comparison) -> Option<Part> {
     let matched = comparison.operations.matched.iter();
-    let ops = matched.filter(|op| op.judgement.depends_on_basis());
+    let ops = matched.filter(|op| op.judgment.depends_on_basis());
     let table: DocTable = DocTable::of(ops.take(MAX_ROWS))
         .line("Operation", |op| code(&op.name, 60))
         .text("Shapes", |op| op.shapes.as_str())
-        .line(">Actual", |op| times(op.judgement.actual))
-        .line(">Expected by peaks", |op| times(op.judgement.peak_expected))
-        .line(">Excess by peaks", |op| times(op.judgement.peak_excess))
+        .line(">Actual", |op| times(op.judgment.actual))
+        .line(">Expected by peaks", |op| times(op.judgment.peak_expected))
+        .line(">Excess by peaks", |op| times(op.judgment.peak_excess))
         .line(">Expected, achievable", |op| {
-            times(op.judgement.achievable_expected)
+            times(op.judgment.achievable_expected)
         })
         .line(">Excess, achievable", |op| {
-            times(op.judgement.achievable_excess)
+            times(op.judgment.achievable_excess)
         })
-        .text("Verdict by peaks", |op| op.judgement.peak_verdict.label())
+        .text("Verdict by peaks", |op| op.judgment.peak_verdict.label())
         .text("Verdict, achievable", |op| {
-            op.judgement.achievable_verdict.label()
+            op.judgment.achievable_verdict.label()
         })
         .into();
     (!table.rows.is_empty()).then(|| {

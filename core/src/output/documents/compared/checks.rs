@@ -76,15 +76,15 @@ pub(super) fn wrong_savings(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Compares each verdict with its ratio.
-pub(super) fn wrong_judgements(comparison: &Comparison) -> Vec<String> {
+pub(super) fn wrong_judgments(comparison: &Comparison) -> Vec<String> {
     let lines = &comparison.thresholds;
     let (better, explained) = (lines.compare_better_ratio, lines.compare_explained_ratio);
     let unexpected = lines.compare_unexpected_ratio;
     let issue = lines.compare_kernel_issue_ratio;
     let mut defects = Vec::new();
     for op in &comparison.operations.matched {
-        let verdict = op.judgement.verdict;
-        let fits = match (verdict, op.judgement.excess) {
+        let verdict = op.judgment.verdict;
+        let fits = match (verdict, op.judgment.excess) {
             (verdict, None) => verdict.is_expected().is_none(),
             (Verdict::BetterThanPredicted, Some(excess)) => excess <= better,
             (Verdict::ExplainedByHardware, Some(excess)) => excess > better && excess <= explained,
@@ -94,7 +94,7 @@ pub(super) fn wrong_judgements(comparison: &Comparison) -> Vec<String> {
             (Verdict::TooSmallToJudge | Verdict::NotJudged(_), Some(_)) => true,
         };
         if !fits {
-            let excess = words::maybe_times(op.judgement.excess);
+            let excess = words::maybe_times(op.judgment.excess);
             defects.push(format!("“{}” at {excess}", op.name));
         }
     }

@@ -104,7 +104,7 @@ fn projected(comparison: &Comparison, gap: &Gap) -> Option<DocTable> {
     let op = operations.next().filter(|_| operations.next().is_none())?;
     let target = &op.sides.target;
     let us = target.ns_per_call() / 1e3;
-    let roofline = op.judgement.floor.filter(|_| us > 0.0)?;
+    let roofline = op.judgment.floor.filter(|_| us > 0.0)?;
     Some(projection(
         target.time_ns,
         target.run_ns,

@@ -156,8 +156,8 @@ impl Documented for Comparison {
         }
     }
 
-    fn wrong_judgements(&self, _: &Document) -> Vec<String> {
-        checks::wrong_judgements(self)
+    fn wrong_judgments(&self, _: &Document) -> Vec<String> {
+        checks::wrong_judgments(self)
     }
 
     written_by! {

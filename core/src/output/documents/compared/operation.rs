@@ -12,8 +12,8 @@ pub(super) fn heading(op: &MatchedOp) -> String {
 }
 
 pub(super) fn figures(op: &MatchedOp) -> DocTable {
-    let judgement = &op.judgement;
-    let is_expected = match judgement.verdict.is_expected() {
+    let judgment = &op.judgment;
+    let is_expected = match judgment.verdict.is_expected() {
         _ if op.is_same() => "No difference",
         Some(true) => "Yes",
         Some(false) => "No",
@@ -47,15 +47,15 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
     row(
         "Time of a call",
         us.map(|us| text(format::time_us(us))),
-        dash(judgement.actual, percent),
-        dash(judgement.expected, |expected| match op.is_same() {
+        dash(judgment.actual, percent),
+        dash(judgment.expected, |expected| match op.is_same() {
             true => is_expected.to_owned(),
             false => format!("{is_expected}: {}", percent(expected)),
         }),
     );
     let share = sides.map(|side| dash(side.percent_of_compute, format::percent));
     row("% of compute", share, none(), none());
-    let rooflines = judgement.rooflines;
+    let rooflines = judgment.rooflines;
     if rooflines.reference.is_some() || rooflines.target.is_some() {
         let time = |roofline: RooflineTime| {
             let time = format::time_us(roofline.us_per_call);
@@ -65,7 +65,7 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
         row("Roofline of a call", times, none(), none());
         let percent = Pair::of(|which| {
             dash(op.roofline_percent(which), |percent| {
-                let is_anomaly = *judgement.is_implausible.get(which);
+                let is_anomaly = *judgment.is_implausible.get(which);
                 let mark = if is_anomaly { " [ANOMALY]" } else { "" };
                 format!("{}{mark}", format::percent(percent))
             })
@@ -73,7 +73,7 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
         row("% roofline", percent, none(), none());
     }
     // By the basis of the target's own report.
-    if let Some(floor) = judgement
+    if let Some(floor) = judgment
         .floor
         .filter(|floor| rooflines.target != Some(*floor))
     {

@@ -127,7 +127,7 @@ fn scatter(comparison: &Comparison) -> Option<Picture> {
                 format::time_us(us.reference),
                 format::time_us(us.target)
             );
-            marks.push((us, share, op.judgement.verdict, color(op.family), title));
+            marks.push((us, share, op.judgment.verdict, color(op.family), title));
         }
     }
     if marks.is_empty() {

@@ -208,7 +208,7 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
         Some(reference) => format!("{reference} → {}", op.shapes),
         None => op.shapes.clone(),
     };
-    let verdict = |op: &MatchedOp| match op.judgement.is_more_than_twice {
+    let verdict = |op: &MatchedOp| match op.judgment.is_more_than_twice {
         _ if op.is_same() => "no difference".to_owned(),
         true if !op.has_other_sizes() => format!("{} (more than twice)", op.verdict_label()),
         _ => op.verdict_label().to_owned(),
@@ -220,9 +220,9 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
         .time(">Reference", |op| op.times().reference)
         .time(">Target", |op| op.times().target)
         .text(">Δ", |op| change(op))
-        .line(">Actual", |op| times(op.judgement.actual))
-        .line(">Expected", |op| times(op.judgement.expected))
-        .line(">Excess", |op| times(op.judgement.excess))
+        .line(">Actual", |op| times(op.judgment.actual))
+        .line(">Expected", |op| times(op.judgment.expected))
+        .line(">Excess", |op| times(op.judgment.excess))
         .text("Verdict", |op| verdict(op))
         .into()
 }

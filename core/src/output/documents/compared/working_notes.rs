@@ -162,7 +162,7 @@ fn main_bound(comparison: &Comparison) -> Option<&'static str> {
     let time = |wanted: Bound| -> i64 {
         let ops = comparison.operations.matched.iter();
         let is_it = |roofline: RooflineTime| roofline.bound == wanted;
-        let bound = ops.filter(|op| op.judgement.rooflines.target.is_some_and(is_it));
+        let bound = ops.filter(|op| op.judgment.rooflines.target.is_some_and(is_it));
         sum(bound.map(|op| op.times().target))
     };
     match time(Bound::Compute).cmp(&time(Bound::Memory)) {
@@ -203,7 +203,7 @@ pub(super) fn raw(comparison: &Comparison) -> Vec<Part> {
 /// The arithmetic of the longest operations, line by line.
 pub(super) fn arithmetic(comparison: &Comparison) -> Part {
     let amount = |op: &MatchedOp, get: fn(&Work) -> Option<f64>, unit: f64| {
-        let amount = op.judgement.work.as_ref().and_then(get);
+        let amount = op.judgment.work.as_ref().and_then(get);
         dash(amount, |amount| format::number(amount / unit))
     };
     let roofline = |roofline: Option<RooflineTime>| {
@@ -230,16 +230,16 @@ pub(super) fn arithmetic(comparison: &Comparison) -> Part {
                 })
                 .line(">MB a call", |op| amount(op, |work| work.bytes, 1e6))
                 .line(">Roofline, reference", |op| {
-                    roofline(op.judgement.rooflines.reference)
+                    roofline(op.judgment.rooflines.reference)
                 })
                 .line(">Roofline, target", |op| {
-                    roofline(op.judgement.rooflines.target)
+                    roofline(op.judgment.rooflines.target)
                 })
-                .line(">Expected", |op| times(op.judgement.expected))
+                .line(">Expected", |op| times(op.judgment.expected))
                 .line(">Call, reference", |op| call(&op.sides.reference))
                 .line(">Call, target", |op| call(&op.sides.target))
-                .line(">Actual", |op| times(op.judgement.actual))
-                .line(">Excess", |op| times(op.judgement.excess)),
+                .line(">Actual", |op| times(op.judgment.actual))
+                .line(">Excess", |op| times(op.judgment.excess)),
         );
     })
 }
@@ -247,7 +247,7 @@ pub(super) fn arithmetic(comparison: &Comparison) -> Part {
 pub(super) fn gaps(comparison: &Comparison) -> Document {
     let mut whys: Vec<(NotJudged, u64, i64)> = Vec::new();
     for op in &comparison.operations.matched {
-        if let Verdict::NotJudged(why) = op.judgement.verdict {
+        if let Verdict::NotJudged(why) = op.judgment.verdict {
             let ns = op.times().target;
             match whys.iter_mut().find(|(known, ..)| *known == why) {
                 Some(known) => {
@@ -284,7 +284,7 @@ pub(super) fn questions(comparison: &Comparison) -> Vec<String> {
         .map(|gap| format!("What do hardware counters say about {}?", gap.title))
         .collect();
     let mut ops = comparison.operations.matched.iter();
-    let faster = ops.find(|op| op.judgement.verdict == Verdict::BetterThanPredicted);
+    let faster = ops.find(|op| op.judgment.verdict == Verdict::BetterThanPredicted);
     items.extend(faster.map(|op| {
         let name = words::quoted(&op.name);
         format!("Is {name} slow on the reference, or not bound by its roofline there?")

@@ -200,7 +200,7 @@ pub(super) fn wrong_savings(source: &Input) -> Vec<String> {
 }
 
 /// Operations faster than their roofline are marked and not ranked.
-pub(super) fn wrong_judgements(source: &Input, fair: &Document) -> Vec<String> {
+pub(super) fn wrong_judgments(source: &Input, fair: &Document) -> Vec<String> {
     let mut defects = Vec::new();
     let most = source.report.options.thresholds.anomaly_percent;
     let is_above = |percent: Option<f64>| percent.is_some_and(|percent| percent > most);

@@ -172,8 +172,8 @@ impl Documented for Input<'_> {
         Some(checks::quotable(self.profile))
     }
 
-    fn wrong_judgements(&self, fair: &Document) -> Vec<String> {
-        checks::wrong_judgements(self, fair)
+    fn wrong_judgments(&self, fair: &Document) -> Vec<String> {
+        checks::wrong_judgments(self, fair)
     }
 
     written_by! {

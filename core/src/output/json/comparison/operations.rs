@@ -2,7 +2,7 @@
 
 use crate::base::value::rounded;
 use crate::compare::comparison::Comparison;
-use crate::compare::expected::{Judgement as Judged, RooflineTime as Limit, Verdict};
+use crate::compare::expected::{Judgment as Judged, RooflineTime as Limit, Verdict};
 use crate::compare::ops::{Helper, KernelUse, MatchedOp, OpSide, UnmatchedOp};
 use crate::compare::words::bound;
 use crate::output::json::{list, ms, record, round};
@@ -28,7 +28,7 @@ record! {
         target: "On the target." = OperationSide::of(&op.sides.target),
         difference_ms: "Target minus reference." = ms(op.times().difference()),
         change_percent: "Target ÷ reference − 1, in percent." = round(op.times().change_percent(), 4),
-        judgement: "What was expected of it." = Judgement::of(&op.judgement),
+        judgment: "What was expected of it." = Judgment::of(&op.judgment),
     }
 
     /// An operation of one trace alone.
@@ -70,7 +70,7 @@ record! {
     }
 
     /// What was expected of a call. Ratios are target over reference.
-    Judgement(judged: &Judged) {
+    Judgment(judged: &Judged) {
         actual: "The measured ratio." = round(judged.actual, 4),
         expected: "The ratio that the hardware predicts, on one basis: peaks where an achievable figure is known for one GPU alone." = round(judged.expected, 4),
         excess: "Actual over expected." = round(judged.excess, 4),

@@ -41,7 +41,7 @@ fn names_of_which_the_same_is_said_share_a_finding() {
         calls.call(name, "", name, 30_000)
     });
     let outcome = calls.outcome("triton");
-    let finding = only(&outcome, "unmodelled_significant");
+    let finding = only(&outcome, "unmodeled_significant");
     assert_contains(&finding.title, &["`triton_poi_fused_0` and 2 more"]);
     assert_contains(&finding.issue, &["take 90.0 ms"]);
     assert_eq!(finding.operations.len(), 3);
@@ -52,7 +52,7 @@ fn factorizations_are_no_gemms() {
     let eigh = "2048x2048, =L, =True";
     let calls = Calls::new().call("aten::_linalg_eigh", eigh, "magma_sgemm_kernel", 30_000);
     let outcome = calls.outcome("gemm");
-    let finding = only(&outcome, "unmodelled_significant");
+    let finding = only(&outcome, "unmodeled_significant");
     assert_contains(&finding.issue, &["of this matrix factorization"]);
     assert_contains(&finding.model, &["preferred_linalg_library"]);
     assert_eq!(finding.impact, None);
@@ -72,7 +72,7 @@ fn a_kernel_in_few_workgroups_leaves_most_of_the_gpu_idle() {
         "`my::op` in 16 workgroups on 304 compute units"
     );
     assert_eq!(finding.impact, None);
-    assert_eq!(patterns(&kernel_in(304)), ["unmodelled_significant"]);
+    assert_eq!(patterns(&kernel_in(304)), ["unmodeled_significant"]);
 }
 
 /// 4·4·32·8 192²·128 operations take 4.44 ms at the 989.4 TFLOPS of an H100, if all blocks are computed.
@@ -94,7 +94,7 @@ fn a_block_mask_leaves_the_flops_unknown() {
     assert!((10_340..10_370).contains(&saved_us), "{saved_us}");
     // With half of the blocks this is 50 %, with a tenth 10 %.
     let outcome = masked(4_440);
-    let finding = only(&outcome, "unmodelled_significant");
+    let finding = only(&outcome, "unmodeled_significant");
     assert_contains(&finding.issue, &["how many blocks its mask keeps"]);
     assert_eq!(finding.impact, None);
 }

@@ -62,7 +62,7 @@ impl Observed<'_> {
 
 /// Findings about large rows without a model, one for each operator; `what` is the kind of work.
 /// Kernels of GPU graphs have a [finding of their own](super::across_kinds).
-pub(super) fn unmodelled<'r>(
+pub(super) fn unmodeled<'r>(
     input: &Input,
     rows: impl IntoIterator<Item = &'r Row>,
     gate: &Gate,
@@ -72,7 +72,7 @@ pub(super) fn unmodelled<'r>(
 }
 
 /// The same for operations that read a paged cache.
-pub(super) fn unmodelled_in_cache<'r>(
+pub(super) fn unmodeled_in_cache<'r>(
     input: &Input,
     rows: impl IntoIterator<Item = &'r Row>,
     gate: &Gate,

@@ -212,7 +212,7 @@ fn of_all(group: &Group<Observed<'static>>) -> Words {
 
 /// Finding out FLOPs and bytes saves nothing by itself.
 const NO_MODEL: Rule<Observed> = Rule {
-    key: "unmodelled_significant",
+    key: "unmodeled_significant",
     title: "{name}: no FLOP/byte model",
     issue: "{name} {take} {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
     kernel: "measure it with a reproducer under a hardware profiler.",
