@@ -94,7 +94,9 @@ mod tests {
                     "key" => {
                         to.write_batch(&[a.clone(), b.clone()], Some(&[2, 2, 1]), Some(&[0, 1, 0]))
                     }
-                    "value" => to.write_batch(&[b.clone()], Some(&[3, 2, 1]), Some(&[0, 1, 0])),
+                    "value" => {
+                        to.write_batch(std::slice::from_ref(&b), Some(&[3, 2, 1]), Some(&[0, 1, 0]))
+                    }
                     _ => to.write_batch(&[], Some(&[0, 0]), None),
                 },
                 ColumnWriter::Int96ColumnWriter(to) => {
