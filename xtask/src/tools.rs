@@ -25,7 +25,7 @@ const OLDEST_WASM_OPT: u32 = 116;
 const AXE: &str = "4.14.1";
 
 /// The pip packages that build the Python wheel.
-const MATURIN: &str = "maturin[zig]>=1.9,<2";
+const MATURIN: &str = "maturin[zig]>=1.16,<2";
 const ZIG: &str = "ziglang";
 
 /// One program or part of the toolchain.

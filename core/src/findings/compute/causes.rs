@@ -147,7 +147,7 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     };
     let rest = rest.map_or(String::new(), |rest| {
         format!(
-            "; {} of the gap to its roofline is not explained{by_these}",
+            "; {} of the gap to its roofline is unexplained{by_these}",
             format::percent(rest)
         )
     });

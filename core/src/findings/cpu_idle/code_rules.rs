@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule<ObservedCode>] = &[
         applies: |input, observed| {
             observed.is(DynamicShape) && observed.is_called_by(input, &["bitsandbytes/"])
         },
-        model: "leave out the search for outliers in each call (`llm_int8_threshold=0.0`), or keep these layers in 16 bits or in 8 bits with scales that are known ahead (INT8 or FP8 of the engine), where memory suffices.",
+        model: "leave out the search for outliers in each call (`llm_int8_threshold=0.0`), or keep these layers in FP16 or BF16, or in INT8 or FP8 with scales that are known ahead, where memory suffices.",
         ..DYNAMIC_SHAPE
     },
     Rule {
