@@ -50,7 +50,10 @@ pub(crate) fn pack(html: &str) -> io::Result<Vec<u8>> {
     }
     frame += html.get(from..).unwrap_or_default();
     contents.insert(0, frame.into_bytes());
-    let mut writer = Lzma2Writer::new(Vec::new(), Lzma2Options::with_preset(PRESET));
+    let mut options = Lzma2Options::with_preset(PRESET);
+    // Code in WebAssembly is not aligned, and resembles what precedes it: half a percent.
+    (options.lzma_options.lc, options.lzma_options.pb) = (4, 0);
+    let mut writer = Lzma2Writer::new(Vec::new(), options);
     for content in contents {
         writer.write_all(&(content.len() as u64).to_le_bytes())?;
         writer.write_all(&content)?;
