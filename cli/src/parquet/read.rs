@@ -38,11 +38,10 @@ pub(crate) fn read(
             }
             let found = read_column(field, &schema, group.as_ref(), n_rows)?;
             let read = found.filter(|read| read.len() == n_rows);
-            column.append(read.unwrap_or_else(|| {
-                let mut unknown = Column::new(field.of);
-                unknown.add_nulls(n_rows);
-                unknown
-            }));
+            match read {
+                Some(read) => column.append(read),
+                None => column.add_nulls(n_rows),
+            }
         }
     }
     Ok(table)
@@ -77,7 +76,9 @@ fn read_column(
         (ColumnType::F64, Values::F64(all)) => Some(Column::F64(levels.flat(all, Some))),
         (ColumnType::Flag, Values::Flag(all)) => Some(Column::Flag(levels.flat(all, Some))),
         (ColumnType::ListU64, Values::I64(all)) => {
-            let lists = levels.nested(all, i64::cast_unsigned).into_iter();
+            let lists = levels
+                .nested(all, |number| Some(number.cast_unsigned()))
+                .into_iter();
             let known = lists.map(|list| Some(list?.into_iter().flatten().collect()));
             Some(Column::ListU64(known.collect()))
         }
@@ -100,13 +101,13 @@ fn text(bytes: ByteArray) -> Option<String> {
 }
 
 /// Nested texts, `None` where a row or an element is unknown.
-type Texts = Vec<Option<Vec<Option<Option<String>>>>>;
+type Texts = Vec<Option<Vec<Option<String>>>>;
 
 fn maps(keys: Texts, values: Texts) -> Vec<Option<Vec<(String, String)>>> {
     let rows = keys.into_iter().zip(values);
     let rows = rows.map(|(keys, values)| {
         let entries = keys?.into_iter().zip(values?);
-        let known = entries.filter_map(|(key, value)| Some((key??, value??)));
+        let known = entries.filter_map(|(key, value)| Some((key?, value?)));
         Some(known.collect())
     });
     rows.collect()
@@ -230,7 +231,11 @@ impl Levels {
     }
 
     /// A list for each row; `None` for no list, and in a list for an unknown element.
-    fn nested<T, V>(&self, values: Vec<T>, of: impl Fn(T) -> V) -> Vec<Option<Vec<Option<V>>>> {
+    fn nested<T, V>(
+        &self,
+        values: Vec<T>,
+        of: impl Fn(T) -> Option<V>,
+    ) -> Vec<Option<Vec<Option<V>>>> {
         let mut values = values.into_iter().map(of);
         let mut lists: Vec<Option<Vec<Option<V>>>> = Vec::new();
         for (definition, repetition) in self.definitions.iter().zip(&self.repetitions) {
@@ -241,7 +246,7 @@ impl Levels {
                 && let Some(Some(list)) = lists.last_mut()
             {
                 let is_known = *definition == self.present;
-                list.push(is_known.then(|| values.next()).flatten());
+                list.push(is_known.then(|| values.next()).flatten().flatten());
             }
         }
         lists
