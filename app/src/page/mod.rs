@@ -7,6 +7,7 @@
 //! | [`components`] | the parts that views are made of |
 //! | [`state`], [`url`] | what the page knows, and which part of it the URL encodes |
 //! | [`engine`] | the only access to the worker |
+//! | [`unseen`] | what is drawn before it is needed |
 //! | [`keys`] | the page's keyboard shortcuts |
 //! | [`prelude`] | what every view and component uses |
 //! | [`ranks`] | many files as ranks of one job |
@@ -24,6 +25,7 @@ pub mod ranks;
 pub mod runs;
 pub mod shell;
 pub mod state;
+pub mod unseen;
 pub mod url;
 pub mod views;
 

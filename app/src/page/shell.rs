@@ -21,6 +21,7 @@ use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, VIEW as JOB};
 use crate::page::runs::VIEW as RUNS;
 use crate::page::state::Stage;
+use crate::page::unseen;
 use crate::page::views::start::{empty, failed, loading};
 use crate::page::views::{fleet, job, runs};
 use crate::protocol::Choice;
@@ -28,7 +29,7 @@ use crate::protocol::Choice;
 /// The page. If you understand this function, you understand the page.
 pub fn app() -> impl IntoView {
     let state = AppState::new();
-    let engine = Engine::new(state);
+    let engine = Engine::new(state, unseen::draw);
     provide_context(state);
     provide_context(engine);
     engine.start();

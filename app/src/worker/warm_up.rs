@@ -3,7 +3,7 @@
 use dormer_core::import::{Cutter, Imported, Importer, Inflated, Part, PartReader, Piece};
 use dormer_core::sample;
 
-use super::replies::scope;
+use super::replies::{scope, send};
 use super::{Content, Incoming, Traces};
 use crate::protocol::wire::{from_js, to_js};
 use crate::protocol::{Choice, Reply, StepsQuery};
@@ -16,10 +16,10 @@ const N_OPENINGS: usize = 72;
 /// Size of the pieces in which the sample is read, in bytes.
 const PIECE: usize = 64 << 10;
 
-/// Opens the sample and makes the first queries of every trace. The page ends the worker at any point when a trace
-/// comes.
+/// Opens the sample and makes the first queries of every trace; sends it to the page once, which draws it. The page ends
+/// the worker at any point when a trace comes.
 pub(super) fn run() {
-    for _ in 0..N_OPENINGS {
+    for nth in 0..N_OPENINGS {
         let Some(imported) = sample_in_pieces() else {
             break;
         };
@@ -29,7 +29,11 @@ pub(super) fn run() {
         };
         let opened = Traces::open(vec![sample], &Choice::default(), false, |_| {});
         if let Ok((mut traces, opened)) = opened {
-            to_js(&Reply::Opened(Box::new(opened)));
+            let opened = Reply::Opened(Box::new(opened));
+            match nth {
+                0 => send(&opened, &[]),
+                _ => drop(to_js(&opened)),
+            }
             traces.answer(StepsQuery.into());
         }
     }

@@ -4,9 +4,10 @@ use std::cell::Cell;
 
 use gloo::events::EventListener;
 use leptos::html::Div;
+use leptos::mount::mount_to;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::{ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition};
+use web_sys::{HtmlElement, ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition};
 
 use super::{by_id, document, first, focus_on, window};
 
@@ -46,6 +47,24 @@ pub fn follow_size(element: NodeRef<Div>, then: impl Fn(f64, f64) + Clone + 'sta
             on_cleanup(move || watch.dispose());
         }
     });
+}
+
+/// Lays out a view where nobody sees it, and removes it in the same task: nothing of it is painted or read aloud.
+pub fn lay_out_unseen<V: IntoView + 'static>(view: impl FnOnce() -> V + 'static) {
+    let place = document().create_element("div");
+    let (Ok(place), Some(body)) = (
+        place.map(JsCast::unchecked_into::<HtmlElement>),
+        document().body(),
+    ) else {
+        return;
+    };
+    place.set_class_name("laid-out-unseen");
+    if body.append_child(&place).is_ok() {
+        let drawn = mount_to(place.clone(), view);
+        place.offset_height();
+        drop(drawn);
+    }
+    place.remove();
 }
 
 /// The width of an element, updated when it changes noticeably.

@@ -61,7 +61,8 @@ pub use focus::{
 };
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
-    is_wider_than, last_passed, mono_letter, on_scroll, pointer_at, scroll_to_top, width_of,
+    is_wider_than, last_passed, lay_out_unseen, mono_letter, on_scroll, pointer_at, scroll_to_top,
+    width_of,
 };
 pub use offline::{
     FrontPage, build, can_be_stored, copy_bytes, delete_build, front_page, offer_as_app, on_launch,

@@ -38,7 +38,7 @@ use crate::page::ranks::JobStage;
 use crate::page::state::{AppState, Stage};
 use crate::page::url::Place;
 use crate::protocol::wire;
-use crate::protocol::{Failure, Query, Rejected, Request};
+use crate::protocol::{Failure, Opened, Query, Rejected, Request};
 use fleet::FleetWorker;
 use previous::Previous;
 use ranks::Ranks;
@@ -118,8 +118,9 @@ struct Inner {
 }
 
 impl Engine {
-    /// The engine of a newly opened page. Requests are counted once everything is loaded.
-    pub fn new(state: AppState) -> Engine {
+    /// The engine of a newly opened page. Requests are counted once everything is loaded. `on_sample` gets the sample,
+    /// opened for warm-up.
+    pub fn new(state: AppState, on_sample: fn(Engine, Box<Opened>)) -> Engine {
         let engine = Engine {
             state,
             inner: StoredValue::new_local(Inner::default()),
@@ -141,7 +142,7 @@ impl Engine {
                 if let Some(link) = engine.take(|inner| inner.wanted_link.take()) {
                     engine.open_link(link);
                 }
-                engine.warm_up_soon();
+                engine.warm_up_soon(on_sample);
             },
             move |reason| {
                 state.stage.set(Stage::Failed(Failure::new(format!(

@@ -12,7 +12,7 @@ use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
 use super::{Engine, Inner};
 use crate::page::browser;
-use crate::protocol::{Request, WARM_UP, wire};
+use crate::protocol::{Opened, Reply, Request, WARM_UP, wire};
 
 /// The delay before starting workers that nobody waits for, so that the page is shown first.
 const AFTER_MS: u32 = 300;
@@ -34,11 +34,15 @@ impl Drop for Running {
 }
 
 /// A worker that opens the sample repeatedly. It ends when this is dropped.
-pub(super) struct Warming(Worker);
+pub(super) struct Warming {
+    worker: Worker,
+    /// Dropped with the worker.
+    _listeners: [EventListener; 2],
+}
 
 impl Drop for Warming {
     fn drop(&mut self) {
-        self.0.terminate();
+        self.worker.terminate();
     }
 }
 
@@ -129,8 +133,8 @@ impl Engine {
     }
 
     /// Warms up soon, unless a trace is being opened by then.
-    pub(super) fn warm_up_soon(self) {
-        Timeout::new(AFTER_MS, move || self.warm_up()).forget();
+    pub(super) fn warm_up_soon(self, on_sample: fn(Engine, Box<Opened>)) {
+        Timeout::new(AFTER_MS, move || self.warm_up(on_sample)).forget();
     }
 
     /// Soon starts a worker that waits for the next trace.
@@ -146,12 +150,21 @@ impl Engine {
         .forget();
     }
 
-    fn warm_up(self) {
+    fn warm_up(self, on_sample: fn(Engine, Box<Opened>)) {
+        let on_message = move |message: &JsValue| {
+            if let Ok(Reply::Opened(opened)) = wire::from_js(&wire::part(message, "body")) {
+                on_sample(self, opened);
+            }
+        };
         self.inner.try_update_value(|inner| {
             let is_used = inner.running.as_ref().is_none_or(|running| running.used);
             let files = inner.files.as_ref().filter(|_| !is_used);
             let worker = files.map(|files| browser::start_worker(files, WARM_UP));
-            inner.warming = worker.and_then(Result::ok).map(Warming);
+            let worker = worker.and_then(Result::ok);
+            inner.warming = worker.map(|worker| Warming {
+                _listeners: listen(&worker, on_message, |_| {}),
+                worker,
+            });
         });
     }
 }
