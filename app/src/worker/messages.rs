@@ -42,43 +42,46 @@ pub fn start() {
         ONE_FILE | OF_JOB | OF_FLEET => {}
         _ => reading::prepare(),
     }
-    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| {
-        let message = event.data();
-        let id = part(&message, "id");
-        match from_js(&part(&message, "body")) {
-            Ok(Request::OpenFiles(choice, is_another_open)) => {
-                spawn_local(open_files(files(&message), choice, is_another_open));
-            }
-            Ok(Request::AddFiles(choice)) => spawn_local(add_files(files(&message), choice)),
-            Ok(Request::CancelAdding) => ADDING.set(ADDING.get() + 1),
-            Ok(Request::OpenSample(choice)) => open_sample(&choice),
-            Ok(Request::OpenReference(choice, names)) => {
-                spawn_local(open_reference(files(&message), choice, names));
-            }
-            Ok(Request::OpenBelow(choice, request)) => {
-                spawn_local(open_below(files(&message), choice, request));
-            }
-            Ok(Request::CancelReference) => REFERENCE.set(REFERENCE.get() + 1),
-            Ok(Request::Digest(request)) => {
-                let file = files(&message).into_iter().next();
-                spawn_local(job::digest(file, request));
-            }
-            Ok(Request::OpenJob(request)) => job::open(&part(&message, "digests"), request),
-            Ok(Request::JobStep(request)) => job::step(request),
-            Ok(Request::OpenFleet) => {
-                spawn_local(fleet::open(files(&message).into_iter().next()));
-            }
-            Ok(Request::FleetRuns(query)) => {
-                let runs = to_js(&fleet::runs(&query));
-                send(&Reply::Answer, &[("id", id), ("value", runs)]);
-            }
-            Ok(Request::Ask(query)) => answer(&id, query),
-            Err(error) => wasm_bindgen::throw_str(&error.to_string()),
-        }
-    });
+    let on_message =
+        Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| take(&event.data()));
     scope().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     // It lives as long as the worker.
     on_message.forget();
+}
+
+/// Handles a message of the page.
+pub(super) fn take(message: &JsValue) {
+    let id = part(message, "id");
+    match from_js(&part(message, "body")) {
+        Ok(Request::OpenFiles(choice, is_another_open)) => {
+            spawn_local(open_files(files(message), choice, is_another_open));
+        }
+        Ok(Request::AddFiles(choice)) => spawn_local(add_files(files(message), choice)),
+        Ok(Request::CancelAdding) => ADDING.set(ADDING.get() + 1),
+        Ok(Request::OpenSample(choice)) => open_sample(&choice),
+        Ok(Request::OpenReference(choice, names)) => {
+            spawn_local(open_reference(files(message), choice, names));
+        }
+        Ok(Request::OpenBelow(choice, request)) => {
+            spawn_local(open_below(files(message), choice, request));
+        }
+        Ok(Request::CancelReference) => REFERENCE.set(REFERENCE.get() + 1),
+        Ok(Request::Digest(request)) => {
+            let file = files(message).into_iter().next();
+            spawn_local(job::digest(file, request));
+        }
+        Ok(Request::OpenJob(request)) => job::open(&part(message, "digests"), request),
+        Ok(Request::JobStep(request)) => job::step(request),
+        Ok(Request::OpenFleet) => {
+            spawn_local(fleet::open(files(message).into_iter().next()));
+        }
+        Ok(Request::FleetRuns(query)) => {
+            let runs = to_js(&fleet::runs(&query));
+            send(&Reply::Answer, &[("id", id), ("value", runs)]);
+        }
+        Ok(Request::Ask(query)) => answer(&id, query),
+        Err(error) => wasm_bindgen::throw_str(&error.to_string()),
+    }
 }
 
 /// The files in a message.
@@ -93,7 +96,7 @@ fn files(message: &JsValue) -> Vec<File> {
     files
 }
 
-async fn open_files(files: Vec<File>, choice: Choice, is_another_open: bool) {
+pub(super) async fn open_files(files: Vec<File>, choice: Choice, is_another_open: bool) {
     let mut reporter = ProgressReporter::of(Reply::Progress, &files);
     let Some(mut incoming) = read_all(files, &mut reporter, || true).await else {
         return;

@@ -3,6 +3,8 @@
 //! The startup cost of the first trace is paid while the page waits for it: browsers compile the module's functions
 //! when they are first called, and optimize those that are called often. All workers of a page share the compiled code.
 
+use std::cell::RefCell;
+
 use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use js_sys::{Array, Object};
@@ -151,10 +153,17 @@ impl Engine {
     }
 
     fn warm_up(self, on_sample: fn(Engine, Box<Opened>)) {
-        let on_message = move |message: &JsValue| {
-            if let Ok(Reply::Opened(opened)) = wire::from_js(&wire::part(message, "body")) {
-                on_sample(self, opened);
+        let sample = RefCell::default();
+        let on_message = move |message: &JsValue| match wire::from_js(&wire::part(message, "body"))
+        {
+            Ok(Reply::Opened(opened)) => drop(sample.replace(Some(opened))),
+            Ok(Reply::Analyzed(analyzed)) => {
+                if let Some(mut opened) = sample.take() {
+                    opened.overview = analyzed.overview;
+                    on_sample(self, opened);
+                }
             }
+            _ => {}
         };
         self.inner.try_update_value(|inner| {
             let is_used = inner.running.as_ref().is_none_or(|running| running.used);
