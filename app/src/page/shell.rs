@@ -101,6 +101,7 @@ fn listen(state: AppState, engine: Engine) {
         browser::notify_on_close();
     }
     browser::ask_before_leaving(move || state.would_lose());
+    browser::copy_whole_names();
     browser::follow_links();
     browser::on_hash_change(move |hash| {
         let before = untrack(|| state.view().slug);

@@ -153,6 +153,18 @@ pub fn ask_before_leaving(would_lose: impl Fn() -> bool + 'static) {
     ));
 }
 
+/// Draws names in one piece while a selection is copied: of a name that is cut in its middle, browsers copy two lines.
+pub fn copy_whole_names() {
+    const COPYING: &str = "copying";
+    keep(EventListener::new(&document(), "copy", |_| {
+        let _ = root().class_list().add_1(COPYING);
+        Timeout::new(0, || {
+            let _ = root().class_list().remove_1(COPYING);
+        })
+        .forget();
+    }));
+}
+
 /// Calls back after the next frame is drawn.
 pub fn after_paint(then: impl FnOnce() + 'static) {
     let next_task = Closure::once_into_js(move || {

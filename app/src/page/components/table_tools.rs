@@ -120,7 +120,7 @@ pub fn copy_table(
     let engine = expect_context::<Engine>();
     let focus = state.focus();
     let message = RwSignal::new(String::new());
-    let copy = move |write: fn(&TableText) -> String| {
+    let copy = move |is_plain: bool, write: fn(&TableText) -> String| {
         let columns = shown.get_untracked();
         let query = focus.with_untracked(|focus| RowsQuery {
             sheet: sheet.to_owned(),
@@ -132,14 +132,19 @@ pub fn copy_table(
             only: focus.only.clone(),
             sort: focus.sort.clone(),
             count: MOST_COPIED,
+            is_plain,
             ..RowsQuery::default()
         });
         engine.ask(query, move |page| {
             let marked = marked.get_untracked();
             let is_wanted = |row: usize| marked.is_empty() || marked.contains(&(row as u32));
-            let heads = columns.iter().map(|column| match column.unit {
-                "" => column.heading.to_owned(),
-                unit => format!("{} ({unit})", column.heading),
+            let mut units = page.units.into_iter();
+            let heads = columns.iter().map(|column| {
+                let of_numbers = units.next().unwrap_or_default();
+                match [column.unit, &of_numbers].concat() {
+                    unit if unit.is_empty() => column.heading.to_owned(),
+                    unit => format!("{} ({unit})", column.heading),
+                }
             });
             let whole = |cell: TableCell| cell.whole.unwrap_or(cell.text);
             let rows = page.rows.into_iter().filter(|row| is_wanted(row.row));
@@ -164,8 +169,8 @@ pub fn copy_table(
     view! {
         <span class="copy-table">
             <span class="fine" role="status" data-testid="copied">{message}</span>
-            <button type="button" id="copy-table" title="Copy what is shown, with tabs between cells, for a spreadsheet" on:click=move |_| copy(TableText::tabbed)>"Copy table"</button>
-            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Markdown"</button>
+            <button type="button" id="copy-table" title="Copy what is shown for a spreadsheet: tabs between cells, units in the headings" on:click=move |_| copy(true, TableText::tabbed)>"Copy table"</button>
+            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(false, TableText::markdown)>"Markdown"</button>
         </span>
     }
 }
