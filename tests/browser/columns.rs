@@ -95,7 +95,7 @@ fn columns_are_put_in_order_pinned_and_put_back() {
         page.wait_for("/ (ns|µs|ms|s)$/.test($$('tbody tr[id]')[1]?.cells[1].textContent)")
             .await;
         page.click("#copy-table").await;
-        page.wait_for("window.copied?.startsWith('Operation\\tGPU time\\t')")
+        page.wait_for("window.copied?.startsWith('Operation\\tGPU time (ms)\\t')")
             .await;
 
         // To another view and back.

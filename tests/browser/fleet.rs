@@ -120,7 +120,7 @@ pub(super) fn summary(n_runs: u32) -> Summary {
     let ops = (0..30).map(|at| op(text(&format!("aten::op{at}"))));
     let ops: Vec<TopOp> = ops.collect();
     Summary {
-        sentence: "4.1 % of 9 830 GPU hours idle; build b03 made GEMM 6.0 % slower".to_owned(),
+        sentence: "4.1 % of 9 830 GPU hours are idle; build b03 made GEMM 6.0 % slower".to_owned(),
         by: "build".to_owned(),
         dormer: "0.1.0".to_owned(),
         totals: Totals {

@@ -102,16 +102,19 @@ fn listen(state: AppState, engine: Engine) {
         browser::notify_on_close();
     }
     browser::ask_before_leaving(move || state.would_lose());
+    browser::copy_whole_names();
     browser::follow_links();
-    browser::on_hash_change(move |hash| {
+    browser::on_hash_change(move |hash, left| {
         let before = untrack(|| state.view().slug);
         if let Some(link) = state.follow(&hash) {
             engine.open_link(link);
         }
         // The followed link is gone with its view, or remains beside the new one.
         let has_left = untrack(|| state.view().slug) != before;
-        if has_left {
-            browser::scroll_to_top("main");
+        match left.filter(|_| has_left) {
+            Some(left) => browser::return_to(left),
+            None if has_left => browser::scroll_to_top("main"),
+            None => {}
         }
         browser::catch_focus(has_left.then_some("#op-details"), &IN_VIEW, "main");
     });

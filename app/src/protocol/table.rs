@@ -55,6 +55,8 @@ pub struct RowsQuery {
     pub count: usize,
     /// A row of the sheet to locate in this order.
     pub locate: Option<usize>,
+    /// Whether numbers are written for a spreadsheet: ungrouped, with their units in [`RowsPage::units`].
+    pub is_plain: bool,
 }
 
 /// A page of a table.
@@ -62,6 +64,8 @@ pub struct RowsQuery {
 pub struct RowsPage {
     /// The documentation of each requested column; `None` for those that the sheet does not have.
     pub docs: Vec<Option<String>>,
+    /// The unit of the numbers of each requested column, if they are written without; may be empty.
+    pub units: Vec<String>,
     /// Sentences on what in the search could not be parsed as it was probably meant.
     pub remarks: Vec<String>,
     /// The default order of the rows, if none was requested and it is that of a column.

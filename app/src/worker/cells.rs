@@ -28,6 +28,26 @@ pub(super) fn text(column: &Column, cell: &Cell) -> String {
     }
 }
 
+/// A cell as a spreadsheet reads it: numbers ungrouped, to six digits, in the unit of [`plain_unit`].
+pub(super) fn plain(column: &Column, cell: &Cell) -> String {
+    let number = match (number(cell), column.unit) {
+        (Some(us), Unit::Us) => us / 1e3,
+        (Some(number), Unit::Ms | Unit::Percent | Unit::Number | Unit::Count) => number,
+        _ => return text(column, cell),
+    };
+    let rounded = format!("{number:.5e}").parse::<f64>();
+    rounded.map_or(String::new(), |number| number.to_string())
+}
+
+/// The unit of numbers that are written without.
+pub(super) fn plain_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Us | Unit::Ms => "ms",
+        Unit::Percent => "%",
+        _ => "",
+    }
+}
+
 pub(super) fn number(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Int(number) => Some(*number as f64),
@@ -91,6 +111,20 @@ fn plain_list(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_spreadsheet_gets_numbers() {
+        let plain = |cell, unit| {
+            let (label, doc) = ("", "");
+            plain(&Column { label, unit, doc }, &cell)
+        };
+        assert_eq!(plain(Cell::Float(4_061.234_56), Unit::Us), "4.06123");
+        assert_eq!(plain(Cell::Float(-0.05), Unit::Ms), "-0.05");
+        assert_eq!(plain(Cell::Int(1_234_567), Unit::Text), "1234567");
+        assert_eq!(plain(Cell::Int(12_000), Unit::Count), "12000");
+        assert_eq!(plain(Cell::Text("8×2".into()), Unit::Text), "8×2");
+        assert_eq!(plain(Cell::Empty, Unit::Us), "");
+    }
 
     /// The label omits a unit that the values have; other units stay.
     #[test]

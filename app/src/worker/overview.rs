@@ -4,6 +4,7 @@ use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
 use dormer_core::hardware::Basis;
 use dormer_core::names::Family;
+use dormer_core::profile::launch::is_graph_launch;
 use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::overview::{Hardware, Overview as Found, WorkTime};
 use dormer_core::{Profile, Report};
@@ -61,8 +62,8 @@ pub(super) fn without_findings(
     }
 }
 
-/// The operations with the most time. Collectives belong to no operation, and a call that launches a kernel does not
-/// say what the kernel does.
+/// The operations with the most time. Collectives belong to no operation, a call that launches a kernel does not say
+/// what the kernel does, and the launch of a GPU graph runs everything.
 fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
     let has_operators = profile.has_cpu_ops();
     let one = |time: &WorkTime, row, is_kernel| TopOperation {
@@ -70,11 +71,14 @@ fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
         is_kernel,
         row,
     };
-    let operations = overview.operations.iter().filter(|_| has_operators);
+    let operations = overview.operations.iter();
+    let operations = operations.filter(|one| has_operators && !is_graph_launch(&one.name));
     let operations = operations.map(|time| one(time, row_of(profile, time), false));
     let kernels = overview.kernels.iter();
     let kernels = kernels.filter(|kernel| {
-        !has_operators || matches!(kernel.family, Family::Communication | Family::Unattributed)
+        let has_no_operation =
+            matches!(kernel.family, Family::Communication | Family::Unattributed);
+        !has_operators || has_no_operation || kernel.is_replayed
     });
     let kernels = kernels.map(|time| one(time, None, true));
     let mut top: Vec<TopOperation> = operations.chain(kernels).collect();
@@ -145,5 +149,22 @@ mod tests {
         }
         let sheet = report.sheet(&profile, "ops_summary").unwrap();
         assert_eq!(sheet.rows[1][0], Cell::Text("aten::add".to_owned()));
+    }
+
+    #[test]
+    fn a_replayed_graph_is_its_kernels() {
+        let profile = Timetable::new()
+            .work("aten::add", "add", 20..30)
+            .runtime("cudaGraphLaunch", 1, 0..10)
+            .kernel(1, "gemm", 100..140)
+            .kernel(1, "softmax", 140..160)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let top = overview(&profile, &report, None).top;
+        let names = top.iter().map(|one| (&*one.time.name, one.is_kernel));
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            [("gemm", true), ("softmax", true), ("aten::add", false)]
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dormer_core::base::sort::{Arrange, Gather};
 use dormer_core::report::sheet::{Cell, Field, Unit};
 
-use super::cells::{compare, number, plain_label, text};
+use super::cells::{compare, number, plain, plain_label, plain_unit, text};
 use super::columns::extra_columns;
 use super::matching::{Matcher, remarks};
 use super::names::{ShownName, column_names, short_name};
@@ -65,13 +65,16 @@ impl Rows {
         };
         let names: Vec<_> = query.columns.iter().map(names).collect();
         let rows = matching.iter().skip(query.offset).take(query.count);
-        let rows = rows.filter_map(|&row| table_row(table, row, &query.columns, &names));
+        let rows = rows.filter_map(|&row| table_row(table, row, query, &names));
         let rows: Vec<TableRow> = rows.collect();
         let own_order = match query.sort {
             None => own_order(table, matching),
             Some(_) => None,
         };
+        let units = query.columns.iter().filter(|_| query.is_plain);
+        let unit = |label| table.column(label).map_or("", |of| plain_unit(of.unit));
         RowsPage {
+            units: units.map(|label| unit(label).to_owned()).collect(),
             remarks: remarks(table, &query.find),
             own_order,
             docs: query
@@ -247,7 +250,7 @@ type NamesOf<'a> = Option<&'a BTreeMap<String, ShownName>>;
 fn table_row(
     table: &Table,
     row: usize,
-    columns: &[String],
+    query: &RowsQuery,
     names: &[NamesOf<'_>],
 ) -> Option<TableRow> {
     table.sheet.rows.get(row)?;
@@ -255,6 +258,12 @@ fn table_row(
         let Some((column, cell)) = table.column(label).zip(table.cell(row, label)) else {
             return TableCell::default();
         };
+        if query.is_plain {
+            return TableCell {
+                text: plain(&column, &cell),
+                ..TableCell::default()
+            };
+        }
         let whole = text(&column, &cell);
         let shown = names.and_then(|names| names.get(&whole)).cloned();
         let shown = shown.unwrap_or_else(|| ShownName {
@@ -272,7 +281,7 @@ fn table_row(
     Some(TableRow {
         row,
         token: table.family(row).token().to_owned(),
-        cells: columns.iter().zip(names).map(cell).collect(),
+        cells: query.columns.iter().zip(names).map(cell).collect(),
     })
 }
 

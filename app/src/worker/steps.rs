@@ -6,7 +6,7 @@ use dormer_core::base::stats::median_ns;
 use dormer_core::names::batch::Batch;
 use dormer_core::profile::serving::Serving;
 use dormer_core::profile::window::StepWindow;
-use dormer_core::report::overview::split;
+use dormer_core::report::overview::{SplitKind, split};
 use dormer_core::report::steps::{
     StepChart, StepFigures, batch_table, denoising_table, graph_table, median_step, slow,
     steady_text, step_figures, step_trends, trend_sentences,
@@ -53,7 +53,8 @@ impl Analysis {
                     percent: percent_of(range.length(), longest_ns).unwrap_or_default(),
                 }
             });
-        let steps: Vec<StepTime> = steps.collect();
+        let mut steps: Vec<StepTime> = steps.collect();
+        drop_unused(&mut steps);
         let times = StepTimes {
             headline: headline(&steps, median_ns),
             steps,
@@ -158,6 +159,16 @@ fn cells(step: &StepFigures) -> Vec<String> {
         number(step.activity.n_launches),
         number(step.activity.n_replays),
     ]
+}
+
+/// Hides parts of the time that no step has.
+fn drop_unused(steps: &mut [StepTime]) {
+    let parts = steps.iter().flat_map(|step| &step.parts);
+    let used = parts.filter(|part| part.ns > 0 || part.kind.is_always_shown());
+    let used: Vec<SplitKind> = used.map(|part| part.kind).collect();
+    for step in steps {
+        step.parts.retain(|part| used.contains(&part.kind));
+    }
 }
 
 /// Hides columns that are empty in every step.

@@ -60,7 +60,7 @@ pub(crate) use compute::is_launch_scale;
 pub(crate) use cpu_idle::of_code as idle_code;
 pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
-pub use outcome::{Fact, Outcome, Status};
+pub use outcome::{Fact, Note, Outcome, Status, Topic};
 pub use rank::{Findings, RankedFinding, Within};
 pub use row::Row;
 pub use rule::RuleDoc;

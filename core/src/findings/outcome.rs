@@ -39,6 +39,38 @@ pub struct Fact {
     pub value: Value,
 }
 
+/// What a note is about, for views that show an outcome in parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// The whole analysis.
+    General,
+    /// The code that the CPU runs.
+    Code,
+    /// Communication between GPUs.
+    Communication,
+    /// Memory copies.
+    Copies,
+}
+
+/// A sentence about what could not be analyzed, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What it is about.
+    pub topic: Topic,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Topic {
+    /// A note about it.
+    pub(super) fn note(self, text: impl Into<String>) -> Note {
+        Note {
+            topic: self,
+            text: text.into(),
+        }
+    }
+}
+
 /// The outcome of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -58,8 +90,8 @@ pub struct Outcome {
     pub tables: Vec<Table>,
     /// What it found, in any order.
     pub findings: Vec<Finding>,
-    /// Sentences about what could not be analyzed, and why.
-    pub notes: Vec<String>,
+    /// What could not be analyzed, and why.
+    pub notes: Vec<Note>,
     /// What to say if nothing was found, for analyses that do not measure operations.
     pub nothing_found: Option<String>,
 }
@@ -104,6 +136,21 @@ impl Outcome {
     /// Adds a figure.
     pub fn fact(&mut self, key: &'static str, label: &'static str, value: Value) {
         self.facts.push(Fact { key, label, value });
+    }
+
+    /// Adds a note about the whole analysis.
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(Topic::General.note(text));
+    }
+
+    /// Adds notes about the whole analysis.
+    pub(super) fn add_notes(&mut self, texts: impl IntoIterator<Item = String>) {
+        texts.into_iter().for_each(|text| self.note(text));
+    }
+
+    /// The sentences of its notes.
+    pub fn note_texts(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(|note| &*note.text)
     }
 
     pub(super) fn facts<const N: usize>(

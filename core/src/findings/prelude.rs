@@ -6,7 +6,7 @@ pub(super) use super::compute::{
     shapes, short_name, time_and_share, time_ns,
 };
 pub(super) use super::finding::{Confidence, Effect, Finding, Impact, Priority};
-pub(super) use super::outcome::{Outcome, Row, Status};
+pub(super) use super::outcome::{Note, Outcome, Row, Status, Topic};
 pub(super) use super::rule::{self, Evidence, Group, RowOf, Rule, Saves, Subject, Words};
 pub(super) use super::rule::{either, holds, times_by_operation};
 pub(super) use super::unmodeled::unmodeled;

@@ -4,10 +4,11 @@ use std::cell::{Cell, RefCell};
 
 use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::JsCast;
 use web_sys::{Element, Event};
 
 use super::embedded::is_sandboxed;
+use super::visits::{self, Left};
 use super::{document, keep, now_ms, window};
 
 thread_local! {
@@ -30,8 +31,11 @@ fn write_hash(hash: &str, is_new: bool) {
         return;
     };
     let written = match is_new {
-        true => history.push_state_with_url(&JsValue::NULL, "", Some(hash)),
-        false => history.replace_state_with_url(&JsValue::NULL, "", Some(hash)),
+        true => history.push_state_with_url(&visits::leave(), "", Some(hash)),
+        false => {
+            let entry = history.state().unwrap_or_default();
+            history.replace_state_with_url(&entry, "", Some(hash))
+        }
     };
     if written.is_err() && is_sandboxed() {
         OWN_HASH.set(Some(hash.to_owned()));
@@ -72,12 +76,14 @@ pub fn push_hash(from: &str, to: &str) {
     write_hash(to, true);
 }
 
-/// Calls back whenever the browser goes to another hash: a link, back, forward.
-pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
+/// Calls back whenever the browser goes to another hash: a link, back, forward. Where it goes back to a place, with how
+/// that was left.
+pub fn on_hash_change(mut then: impl FnMut(String, Option<Left>) + 'static) {
+    visits::start();
     keep(EventListener::new(&window(), "hashchange", move |_| {
         // The pending write was for the place that is left.
         LATE_HASH.set(None);
-        then(hash());
+        then(hash(), visits::arrive());
     }));
 }
 

@@ -32,7 +32,7 @@ pub fn reveal(id: &str) {
 }
 
 /// The focused element; `None` if there is none.
-fn focused() -> Option<HtmlElement> {
+pub(super) fn focused() -> Option<HtmlElement> {
     let element: HtmlElement = document().active_element()?.dyn_into().ok()?;
     let is_body = document().body().is_some_and(|body| body == element);
     (!is_body).then_some(element)

@@ -30,6 +30,7 @@ mod offline;
 mod senders;
 mod served;
 mod stored_traces;
+mod visits;
 mod worker;
 
 use std::cell::RefCell;
@@ -73,6 +74,7 @@ pub use served::{
     PageSource, is_visible, json_of, local_time, notify_on_close, page_source, served_for,
 };
 pub use stored_traces::{StoredTrace, delete_trace, store_trace, stored_trace, stored_traces};
+pub use visits::{Left, return_to};
 pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 
 thread_local! {
@@ -152,6 +154,18 @@ pub fn ask_before_leaving(would_lose: impl Fn() -> bool + 'static) {
             }
         },
     ));
+}
+
+/// Draws names in one piece while a selection is copied: of a name that is cut in its middle, browsers copy two lines.
+pub fn copy_whole_names() {
+    const COPYING: &str = "copying";
+    keep(EventListener::new(&document(), "copy", |_| {
+        let _ = root().class_list().add_1(COPYING);
+        Timeout::new(0, || {
+            let _ = root().class_list().remove_1(COPYING);
+        })
+        .forget();
+    }));
 }
 
 /// Calls back after the next frame is drawn.

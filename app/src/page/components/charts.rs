@@ -259,7 +259,8 @@ pub fn stacked(parts: &[SplitPart]) -> impl IntoView + use<> {
 
 /// Stacked bar of computation, exposed communication, exposed copies and idle time. Computation is drawn in the colors
 /// of its categories, in proportion to their kernel time.
-pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
+pub fn split_bar(mut parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
+    parts.retain(|part| part.ns > 0 || part.kind.is_always_shown());
     let label = parts
         .iter()
         .map(|part| format!("{} {}", part.kind.label(), part.share()))

@@ -64,6 +64,7 @@ impl SheetRows {
             let max_letters = untrack(|| arrangement.max_letters_in(rows.window.width_px.get()));
             asked_letters.set_value(max_letters.clone());
             let query = RowsQuery {
+                is_plain: false,
                 max_letters,
                 sheet: sheet.to_owned(),
                 columns: each(columns, |column| column.label.to_owned()),

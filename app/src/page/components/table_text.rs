@@ -11,7 +11,8 @@ impl TableText {
     pub fn tabbed(&self) -> String {
         self.lines("\t", |cell| {
             // A spreadsheet would evaluate cells that look like formulas.
-            let is_formula = cell.starts_with(['=', '+', '-', '@']);
+            let is_number = cell.parse::<f64>().is_ok();
+            let is_formula = !is_number && cell.starts_with(['=', '+', '-', '@']);
             let mark = if is_formula { "'" } else { "" };
             format!("{mark}{}", cell.replace(['\t', '\n', '\r'], " "))
         })
@@ -48,15 +49,19 @@ mod tests {
         let text = |text: &[&str]| text.iter().map(|one| (*one).to_owned()).collect();
         let table = TableText {
             heads: text(&["Kernel", "GPU time"]),
-            rows: vec![text(&["a|b\tc", "1.00 ms"]), text(&["=evil()", ""])],
+            rows: vec![
+                text(&["a|b\tc", "1.00 ms"]),
+                text(&["=evil()", ""]),
+                text(&["-x", "-1.5"]),
+            ],
         };
         assert_eq!(
             table.tabbed(),
-            "Kernel\tGPU time\na|b c\t1.00 ms\n'=evil()\t\n"
+            "Kernel\tGPU time\na|b c\t1.00 ms\n'=evil()\t\n'-x\t-1.5\n"
         );
         assert_eq!(
             table.markdown(),
-            "| Kernel | GPU time |\n| --- | --- |\n| a\\|b\tc | 1.00 ms |\n| =evil() |  |\n"
+            "| Kernel | GPU time |\n| --- | --- |\n| a\\|b\tc | 1.00 ms |\n| =evil() |  |\n| -x | -1.5 |\n"
         );
     }
 }

@@ -9,7 +9,7 @@ use leptos::html::Details;
 use super::table_text::TableText;
 use crate::page::prelude::*;
 use crate::protocol::search::{FIELDS, FieldKind};
-use crate::protocol::{RowsQuery, TableCell, Total, TotalsQuery};
+use crate::protocol::{RowsPage, RowsQuery, TableCell, TableRow, Total, TotalsQuery};
 
 /// The most rows that are copied.
 const MOST_COPIED: usize = 20_000;
@@ -120,7 +120,7 @@ pub fn copy_table(
     let engine = expect_context::<Engine>();
     let focus = state.focus();
     let message = RwSignal::new(String::new());
-    let copy = move |write: fn(&TableText) -> String| {
+    let copy = move |is_plain: bool, write: fn(&TableText) -> String| {
         let columns = shown.get_untracked();
         let query = focus.with_untracked(|focus| RowsQuery {
             sheet: sheet.to_owned(),
@@ -132,22 +132,11 @@ pub fn copy_table(
             only: focus.only.clone(),
             sort: focus.sort.clone(),
             count: MOST_COPIED,
+            is_plain,
             ..RowsQuery::default()
         });
         engine.ask(query, move |page| {
-            let marked = marked.get_untracked();
-            let is_wanted = |row: usize| marked.is_empty() || marked.contains(&(row as u32));
-            let heads = columns.iter().map(|column| match column.unit {
-                "" => column.heading.to_owned(),
-                unit => format!("{} ({unit})", column.heading),
-            });
-            let whole = |cell: TableCell| cell.whole.unwrap_or(cell.text);
-            let rows = page.rows.into_iter().filter(|row| is_wanted(row.row));
-            let rows = rows.map(|row| row.cells.into_iter().map(whole).collect());
-            let table = TableText {
-                heads: heads.collect(),
-                rows: rows.collect(),
-            };
+            let table = copied(page, &columns, &marked.get_untracked());
             let n_rows = format::counted(table.rows.len() as u64, "row");
             browser::copy(&write(&table), move |copied| {
                 let _ = message.try_set(match copied {
@@ -164,9 +153,29 @@ pub fn copy_table(
     view! {
         <span class="copy-table">
             <span class="fine" role="status" data-testid="copied">{message}</span>
-            <button type="button" id="copy-table" title="Copy what is shown, with tabs between cells, for a spreadsheet" on:click=move |_| copy(TableText::tabbed)>"Copy table"</button>
-            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Markdown"</button>
+            <button type="button" id="copy-table" title="Copy what is shown for a spreadsheet: tabs between cells, units in the headings" on:click=move |_| copy(true, TableText::tabbed)>"Copy table"</button>
+            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(false, TableText::markdown)>"Markdown"</button>
         </span>
+    }
+}
+
+/// A page of a table as text: its marked rows, or all if none is marked.
+fn copied(page: RowsPage, columns: &[&TableColumn], marked: &BTreeSet<u32>) -> TableText {
+    let mut units = page.units.into_iter();
+    let heads = columns.iter().map(|column| {
+        let of_numbers = units.next().unwrap_or_default();
+        match [column.unit, &of_numbers].concat() {
+            unit if unit.is_empty() => column.heading.to_owned(),
+            unit => format!("{} ({unit})", column.heading),
+        }
+    });
+    let whole = |cell: TableCell| cell.whole.unwrap_or(cell.text);
+    let is_wanted = |row: &TableRow| marked.is_empty() || marked.contains(&(row.row as u32));
+    let rows = page.rows.into_iter().filter(is_wanted);
+    let rows = rows.map(|row| row.cells.into_iter().map(whole).collect());
+    TableText {
+        heads: heads.collect(),
+        rows: rows.collect(),
     }
 }
 

@@ -119,12 +119,17 @@ pub fn nothing_shown(testid: &'static str, why: &str, how: String) -> impl IntoV
     }
 }
 
+/// A value longer than this needs a line of its own on a phone.
+const LONG: usize = 18;
+
 /// A list of labels with their values; nothing if it is empty.
 pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView {
     (!pairs.is_empty()).then(|| {
         let pairs = pairs.into_iter();
-        let pairs =
-            pairs.map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> });
+        let pairs = pairs.map(|(label, value)| {
+            let is_long = value.len() > LONG;
+            view! { <div class:long=is_long><dt>{label}</dt><dd>{value}</dd></div> }
+        });
         view! { <dl class=class>{pairs.collect_view()}</dl> }
     })
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use gloo::events::EventListener;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::{File, Worker};
+use web_sys::File;
 
-use super::workers::{listen, message_of, new_requests};
+use super::workers::OwnWorker;
 use super::{Engine, Waiting};
 use crate::page::browser;
 use crate::page::fleet::{FleetStage, VIEW};
@@ -20,19 +19,11 @@ const START: &str = "{\"dormer_fleet\":";
 /// A summary has at most 5 MB compressed.
 const MOST_BYTES: f64 = 64e6;
 
-/// The worker that holds the summary; it ends when this is dropped.
+/// The worker that holds the summary.
 pub(super) struct FleetWorker {
-    worker: Worker,
+    worker: OwnWorker,
     name: String,
     chosen_at_ms: f64,
-    requests: u32,
-    _listeners: [EventListener; 2],
-}
-
-impl Drop for FleetWorker {
-    fn drop(&mut self) {
-        self.worker.terminate();
-    }
 }
 
 /// Whether a file may be a summary, by its name and size; its first bytes decide.
@@ -64,14 +55,22 @@ impl Engine {
                 inner.wanted_fleet = Some(file);
                 return None;
             };
-            let worker = match browser::start_worker(files, OF_FLEET) {
-                Ok(worker) => worker,
-                Err(why) => return Some(Err(why)),
-            };
-            let message = message_of(0, &Request::OpenFleet, std::slice::from_ref(&file));
-            let posted = worker.post_message(&message);
-            inner.fleet = Some(self.fleet_worker(worker, file.name()));
-            Some(posted.map_err(|error| wire::error_text(&error)))
+            let worker = self.own_worker(
+                files,
+                OF_FLEET,
+                move |reply, message| self.on_fleet_reply(reply, message),
+                move |reason| self.fleet_failed(format!("reading it stopped ({reason})")),
+            );
+            let posted = worker.and_then(|worker| {
+                worker.post(0, &Request::OpenFleet, std::slice::from_ref(&file))?;
+                inner.fleet = Some(FleetWorker {
+                    worker,
+                    name: file.name(),
+                    chosen_at_ms: browser::now_ms(),
+                });
+                Ok(())
+            });
+            Some(posted)
         });
         if let Some(Err(why)) = started {
             self.fleet_failed(why);
@@ -87,35 +86,9 @@ impl Engine {
         });
     }
 
-    fn fleet_worker(self, worker: Worker, name: String) -> FleetWorker {
-        let listeners = listen(
-            &worker,
-            move |message| self.on_fleet_message(message),
-            move |reason| self.fleet_failed(reason.to_owned()),
-        );
-        FleetWorker {
-            worker,
-            name,
-            chosen_at_ms: browser::now_ms(),
-            requests: 0,
-            _listeners: listeners,
-        }
-    }
-
-    fn on_fleet_message(self, message: &JsValue) {
-        if let Some(reason) = wire::part(message, "crash").as_string() {
-            self.fleet_failed(format!("reading it stopped ({reason})"));
-            return;
-        }
-        if let Some(requests) = wire::part(message, "requests").as_f64() {
-            self.inner.update_value(|inner| {
-                if let Some(fleet) = &mut inner.fleet {
-                    inner.past_requests += new_requests(&mut fleet.requests, requests as u32);
-                }
-            });
-        }
-        match wire::from_js(&wire::part(message, "body")) {
-            Ok(Reply::FleetOpened(opened)) => {
+    fn on_fleet_reply(self, reply: Reply, message: &JsValue) {
+        match reply {
+            Reply::FleetOpened(opened) => {
                 let about = self.inner.with_value(|inner| {
                     let fleet = inner.fleet.as_ref()?;
                     Some((fleet.name.clone(), fleet.chosen_at_ms))
@@ -128,8 +101,8 @@ impl Engine {
                     });
                 }
             }
-            Ok(Reply::Failed(failure)) => self.fleet_failed(failure.sentence),
-            Ok(Reply::Answer) => self.answered(message),
+            Reply::Failed(failure) => self.fleet_failed(failure.sentence),
+            Reply::Answer => self.answered(message),
             _ => {}
         }
     }
@@ -151,8 +124,8 @@ impl Engine {
         self.inner.update_value(|inner| {
             let Some(fleet) = &inner.fleet else { return };
             inner.last_id += 1;
-            let message = message_of(inner.last_id, &Request::FleetRuns(query), &[]);
-            if fleet.worker.post_message(&message).is_ok() {
+            let request = Request::FleetRuns(query);
+            if fleet.worker.post(inner.last_id, &request, &[]).is_ok() {
                 inner.waiting.insert(inner.last_id, waiting);
             }
         });

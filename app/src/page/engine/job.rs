@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
-use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
-use wasm_bindgen::prelude::*;
-use web_sys::Worker;
 
 use super::ranks::Ranks;
-use super::workers::{listen, message_of, new_requests};
+use super::workers::message_of;
 use super::{Engine, rejected};
 use crate::page::browser;
 use crate::page::ranks::{JobStage, OpenJob};
@@ -24,19 +21,6 @@ use crate::protocol::{
 const GROWTH: f64 = 1.5;
 /// But not sooner than after this many times the duration of the last time.
 const PAUSE: f64 = 5.0;
-
-/// The worker that holds the job; it ends when this is dropped.
-pub(super) struct JobWorker {
-    worker: Worker,
-    requests: u32,
-    _listeners: [EventListener; 2],
-}
-
-impl Drop for JobWorker {
-    fn drop(&mut self) {
-        self.worker.terminate();
-    }
-}
 
 /// A request to combine the digests.
 #[derive(Clone, Copy)]
@@ -155,9 +139,14 @@ impl Engine {
                 return Some(ranks.failures());
             }
             if ranks.worker.is_none() {
-                let started = browser::start_worker(inner.files.as_ref()?, OF_JOB);
+                let started = self.own_worker(
+                    inner.files.as_ref()?,
+                    OF_JOB,
+                    move |reply, _| self.on_job_reply(reply),
+                    move |reason| self.job_crashed(reason),
+                );
                 match started {
-                    Ok(worker) => ranks.worker = Some(self.job_worker(worker)),
+                    Ok(worker) => ranks.worker = Some(worker),
                     Err(why) => return Some(vec![rejected(None, why)]),
                 }
             }
@@ -188,35 +177,11 @@ impl Engine {
         }
     }
 
-    fn job_worker(self, worker: Worker) -> JobWorker {
-        let listeners = listen(
-            &worker,
-            move |message| self.on_job_message(message),
-            move |reason| self.job_crashed(reason),
-        );
-        JobWorker {
-            worker,
-            requests: 0,
-            _listeners: listeners,
-        }
-    }
-
-    fn on_job_message(self, message: &JsValue) {
-        if let Some(reason) = wire::part(message, "crash").as_string() {
-            self.job_crashed(&reason);
-            return;
-        }
-        if let Some(requests) = wire::part(message, "requests").as_f64() {
-            self.inner.update_value(|inner| {
-                if let Some(worker) = inner.ranks.as_mut().and_then(|of| of.worker.as_mut()) {
-                    inner.past_requests += new_requests(&mut worker.requests, requests as u32);
-                }
-            });
-        }
-        match wire::from_js(&wire::part(message, "body")) {
-            Ok(Reply::JobOpened(opened)) => self.job_opened(*opened),
-            Ok(Reply::JobFailed(failure)) => self.job_failed(failure),
-            Ok(Reply::JobStep(strip)) => {
+    fn on_job_reply(self, reply: Reply) {
+        match reply {
+            Reply::JobOpened(opened) => self.job_opened(*opened),
+            Reply::JobFailed(failure) => self.job_failed(failure),
+            Reply::JobStep(strip) => {
                 let number = self
                     .state
                     .job
@@ -310,9 +275,8 @@ impl Engine {
         self.inner.with_value(|inner| {
             let worker = inner.ranks.as_ref().and_then(|of| of.worker.as_ref());
             if let Some(worker) = worker {
-                let message = message_of(0, &Request::JobStep(request), &[]);
                 // If the worker cannot be reached, its own error reports it.
-                let _ = worker.worker.post_message(&message);
+                let _ = worker.post(0, &Request::JobStep(request), &[]);
             }
         });
     }

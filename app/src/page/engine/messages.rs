@@ -10,29 +10,22 @@ use crate::protocol::wire;
 use crate::protocol::{Analyzed, Failure, Opened, Rejected, Reply};
 
 impl Engine {
-    pub(super) fn on_message(self, message: &JsValue) {
-        if let Some(reason) = wire::part(message, "crash").as_string() {
-            self.crashed(&reason);
-            return;
-        }
-        if let Some(requests) = wire::part(message, "requests").as_f64() {
-            self.count_worker_requests(requests as u32);
-        }
-        match wire::from_js(&wire::part(message, "body")) {
-            Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
-            Ok(Reply::Opened(opened)) => self.opened(opened),
-            Ok(Reply::Analyzed(analyzed)) => self.on_analyzed(analyzed),
-            Ok(Reply::Failed(failure)) => {
+    pub(super) fn on_reply(self, reply: Reply, message: &JsValue) {
+        match reply {
+            Reply::Progress(progress) => self.state.stage.set(Stage::Loading(progress)),
+            Reply::Opened(opened) => self.opened(opened),
+            Reply::Analyzed(analyzed) => self.on_analyzed(analyzed),
+            Reply::Failed(failure) => {
                 self.offer_where_too_many(&failure);
                 self.failed(failure);
             }
-            Ok(Reply::IsJob) => self.open_as_job(),
-            Ok(Reply::AddProgress(now)) => self.state.adding.update(|adding| {
+            Reply::IsJob => self.open_as_job(),
+            Reply::AddProgress(now) => self.state.adding.update(|adding| {
                 if let Some((_, progress)) = adding {
                     *progress = now;
                 }
             }),
-            Ok(Reply::Added(opened)) => {
+            Reply::Added(opened) => {
                 if let Some(files) = self.added() {
                     self.inner.update_value(|inner| {
                         if let Some(TraceSource::Files(open)) = &mut inner.source {
@@ -42,7 +35,7 @@ impl Engine {
                     self.merged(opened);
                 }
             }
-            Ok(Reply::Replaced(opened)) => {
+            Reply::Replaced(opened) => {
                 if let Some(files) = self.added() {
                     self.inner
                         .update_value(|inner| inner.source = Some(TraceSource::Files(files)));
@@ -50,29 +43,26 @@ impl Engine {
                     self.opened(opened);
                 }
             }
-            Ok(Reply::NotAdded(rejected)) => {
+            Reply::NotAdded(rejected) => {
                 if self.added().is_some() {
                     self.not_opened(rejected);
                 }
             }
-            Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
+            Reply::ReferenceProgress(now) => self.state.reference.update(|stage| {
                 if let Stage::Loading(progress) = stage {
                     *progress = now;
                 }
             }),
-            Ok(Reply::ReferenceOpened(opened)) => self.reference_read(Stage::Open(opened)),
-            Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
-            Ok(Reply::BelowOpened(failure)) => self.below_opened(failure),
-            Ok(Reply::Answer) => self.answered(message),
+            Reply::ReferenceOpened(opened) => self.reference_read(Stage::Open(opened)),
+            Reply::ReferenceFailed(failure) => self.reference_read(Stage::Failed(failure)),
+            Reply::BelowOpened(failure) => self.below_opened(failure),
+            Reply::Answer => self.answered(message),
             // Workers of a single rank's file, a job or a fleet send these; they have their own handlers.
-            Ok(
-                Reply::Digest(_)
-                | Reply::JobOpened(_)
-                | Reply::JobFailed(_)
-                | Reply::JobStep(_)
-                | Reply::FleetOpened(_),
-            ) => {}
-            Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
+            Reply::Digest(_)
+            | Reply::JobOpened(_)
+            | Reply::JobFailed(_)
+            | Reply::JobStep(_)
+            | Reply::FleetOpened(_) => {}
         }
     }
 

@@ -44,7 +44,7 @@ use previous::Previous;
 use ranks::Ranks;
 pub use ranks::ranks_of;
 use senders::Senders;
-use workers::{Running, Warming, message_of};
+use workers::{OwnWorker, Running};
 
 /// The name of the built-in sample.
 const SAMPLE: &str = "sample trace";
@@ -72,7 +72,7 @@ struct Inner {
     files: Option<WorkerFiles>,
     running: Option<Running>,
     /// Runs until the first trace is opened.
-    warming: Option<Warming>,
+    warming: Option<OwnWorker>,
     /// Waits for the next trace.
     spare: Option<Running>,
     /// What was open before, while another trace is being read.
@@ -113,8 +113,6 @@ struct Inner {
     last_id: u32,
     /// When the user chose the file that is open or being opened.
     chosen_at_ms: f64,
-    /// Requests made by workers that have ended.
-    past_requests: u32,
 }
 
 impl Engine {
@@ -293,8 +291,7 @@ impl Engine {
                 return;
             };
             inner.last_id += 1;
-            let message = message_of(inner.last_id, request, files);
-            if browser::post(&running.worker, &message).is_ok()
+            if running.worker.post(inner.last_id, request, files).is_ok()
                 && let Some(waiting) = waiting
             {
                 inner.waiting.insert(inner.last_id, waiting);

@@ -39,7 +39,6 @@ impl Engine {
             let Some(running) = inner.running.take() else {
                 return;
             };
-            inner.past_requests += running.requests;
             inner.previous = Some(Previous {
                 running,
                 opened,
@@ -67,7 +66,6 @@ impl Engine {
         };
         self.end_worker();
         self.inner.update_value(|inner| {
-            inner.past_requests -= previous.running.requests;
             inner.running = Some(previous.running);
             inner.source = previous.source;
         });

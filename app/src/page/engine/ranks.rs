@@ -4,16 +4,15 @@
 use std::collections::VecDeque;
 
 use dormer_core::base::format;
-use gloo::events::EventListener;
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::{File, Worker};
+use web_sys::File;
 
-use super::job::{JobUpdate, JobWorker};
-use super::workers::{listen, message_of, new_requests};
+use super::job::JobUpdate;
+use super::workers::OwnWorker;
 use super::{Engine, TraceSource};
-use crate::page::browser;
+use crate::page::browser::{self, WorkerFiles};
 use crate::page::ranks::queue::Queue;
 use crate::page::ranks::{JobStage, RanksRead, VIEW};
 use crate::page::state::Stage;
@@ -28,22 +27,14 @@ pub(super) const SOON_MS: u32 = 700;
 /// A worker's memory never shrinks: one that was given more than this many bytes gets no further file.
 const MOST_SHARED_BYTES: f64 = 1e6;
 
-/// A worker that reads a file; it ends when this is dropped.
+/// A worker that reads a file.
 struct Reader {
     number: u32,
     /// The file it reads; `None` while it waits.
     at: Option<usize>,
     /// Total size of the files it was given.
     bytes: f64,
-    requests: u32,
-    worker: Worker,
-    _listeners: [EventListener; 2],
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.worker.terminate();
-    }
+    worker: OwnWorker,
 }
 
 /// The files of a job.
@@ -67,7 +58,7 @@ pub(super) struct Ranks {
     pub(super) unreadable: Vec<(usize, String)>,
     pub(super) chosen_at_ms: f64,
     /// Combines the digests.
-    pub(super) worker: Option<JobWorker>,
+    pub(super) worker: Option<OwnWorker>,
     /// The pending requests to it.
     pub(super) updates: VecDeque<JobUpdate>,
     /// Its last result: the number of digests, how long it took, when it arrived.
@@ -192,19 +183,16 @@ impl Engine {
                 let bytes = file.size();
                 let has_inflater = ranks.queue.at_once() == 1 && browser::n_cores() > 1;
                 let request = Request::Digest(DigestRequest { path, has_inflater });
-                let message = message_of(0, &request, &[file]);
                 let waiting = ranks.readers.iter().position(|reader| reader.at.is_none());
                 let reader = match waiting {
                     Some(waiting) => Ok(ranks.readers.swap_remove(waiting)),
                     None => {
                         ranks.n_readers += 1;
-                        let started = browser::start_worker(files, ONE_FILE);
-                        started.map(|worker| self.reader(ranks.n_readers, worker))
+                        self.reader(ranks.n_readers, files)
                     }
                 };
                 let posted = reader.and_then(|reader| {
-                    let posted = reader.worker.post_message(&message);
-                    posted.map_err(|error| wire::error_text(&error))?;
+                    reader.worker.post(0, &request, &[file])?;
                     Ok(reader)
                 });
                 match posted {
@@ -227,31 +215,24 @@ impl Engine {
         }
     }
 
-    fn reader(self, number: u32, worker: Worker) -> Reader {
-        let listeners = listen(
-            &worker,
-            move |message| self.on_rank_message(number, message),
-            move |reason| self.rank_read(number, true, Err(reason.to_owned())),
-        );
-        Reader {
-            number,
-            at: None,
-            bytes: 0.0,
-            requests: 0,
-            worker,
-            _listeners: listeners,
-        }
-    }
-
-    fn on_rank_message(self, number: u32, message: &JsValue) {
-        if let Some(reason) = wire::part(message, "crash").as_string() {
+    fn reader(self, number: u32, files: &WorkerFiles) -> Result<Reader, String> {
+        let on_stop = move |reason: &str| {
             let why =
                 format!("the analysis stopped ({reason}); it may need more memory than there is");
             self.rank_read(number, true, Err(why));
-            return;
-        }
-        match wire::from_js(&wire::part(message, "body")) {
-            Ok(Reply::Progress(progress)) => {
+        };
+        let on_reply = move |reply, message: &JsValue| self.on_rank_reply(number, reply, message);
+        Ok(Reader {
+            number,
+            at: None,
+            bytes: 0.0,
+            worker: self.own_worker(files, ONE_FILE, on_reply, on_stop)?,
+        })
+    }
+
+    fn on_rank_reply(self, number: u32, reply: Reply, message: &JsValue) {
+        match reply {
+            Reply::Progress(progress) => {
                 self.change_ranks(|ranks| {
                     let reader = ranks.readers.iter().find(|reader| reader.number == number);
                     let at = reader.and_then(|reader| reader.at);
@@ -260,19 +241,11 @@ impl Engine {
                     }
                 });
             }
-            Ok(Reply::Digest(was_digest)) => {
-                self.inner.update_value(|inner| {
-                    let n_requests = wire::part(message, "requests").as_f64();
-                    let n_requests = n_requests.unwrap_or(0.0) as u32;
-                    let readers = inner.ranks.iter_mut().flat_map(|ranks| &mut ranks.readers);
-                    for reader in readers.filter(|reader| reader.number == number) {
-                        inner.past_requests += new_requests(&mut reader.requests, n_requests);
-                    }
-                });
+            Reply::Digest(was_digest) => {
                 let digests = wire::part(message, "digests").unchecked_into();
                 self.rank_read(number, false, Ok((digests, was_digest)));
             }
-            Ok(Reply::Failed(failure)) => {
+            Reply::Failed(failure) => {
                 self.rank_read(number, false, Err(failure.with_place()));
             }
             _ => {}

@@ -3,7 +3,8 @@
 //! The startup cost of the first trace is paid while the page waits for it: browsers compile the module's functions
 //! when they are first called, and optimize those that are called often. All workers of a page share the compiled code.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
@@ -13,61 +14,90 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
 use super::{Engine, Inner};
-use crate::page::browser;
+use crate::page::browser::{self, WorkerFiles};
 use crate::protocol::{Opened, Reply, Request, WARM_UP, wire};
 
 /// The delay before starting workers that nobody waits for, so that the page is shown first.
 const AFTER_MS: u32 = 300;
 
 /// A worker, which ends when this is dropped.
-pub(super) struct Running {
+pub(super) struct OwnWorker {
     pub(super) worker: Worker,
+    _listeners: [EventListener; 2],
+}
+
+impl Drop for OwnWorker {
+    fn drop(&mut self) {
+        self.worker.terminate();
+    }
+}
+
+impl OwnWorker {
+    /// Sends a request, with its files.
+    pub(super) fn post(&self, id: u32, request: &Request, files: &[File]) -> Result<(), String> {
+        let posted = browser::post(&self.worker, &message_of(id, request, files));
+        posted.map_err(|error| wire::error_text(&error))
+    }
+}
+
+/// A worker for traces.
+pub(super) struct Running {
+    pub(super) worker: OwnWorker,
     /// It was given a trace; another trace needs another worker.
     pub(super) used: bool,
-    pub(super) requests: u32,
-    /// Dropped with the worker.
-    _listeners: [EventListener; 2],
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.worker.terminate();
-    }
-}
-
-/// A worker that opens the sample repeatedly. It ends when this is dropped.
-pub(super) struct Warming {
-    worker: Worker,
-    /// Dropped with the worker.
-    _listeners: [EventListener; 2],
-}
-
-impl Drop for Warming {
-    fn drop(&mut self) {
-        self.worker.terminate();
-    }
-}
-
-/// Listens to the messages of a worker, and to errors that end it, with their reason.
-pub(super) fn listen(
-    worker: &Worker,
-    on_message: impl Fn(&JsValue) + 'static,
-    on_error: impl Fn(&str) + 'static,
-) -> [EventListener; 2] {
-    [
-        EventListener::new(worker, "message", move |event| {
-            if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                on_message(&event.data());
-            }
-        }),
-        EventListener::new(worker, "error", move |event| {
-            let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
-            on_error(&reason.unwrap_or_default());
-        }),
-    ]
 }
 
 impl Engine {
+    /// Starts a worker of a kind. `on_reply` gets what it sends, with the message; `on_stop` the reason if it stops.
+    pub(super) fn own_worker(
+        self,
+        files: &WorkerFiles,
+        kind: &str,
+        on_reply: impl Fn(Reply, &JsValue) + 'static,
+        on_stop: impl Fn(&str) + 'static,
+    ) -> Result<OwnWorker, String> {
+        let worker = browser::start_worker(files, kind)?;
+        let n_requests = Cell::new(0);
+        let on_stop = Rc::new(on_stop);
+        let on_crash = on_stop.clone();
+        let on_message = move |message: &JsValue| {
+            if let Some(reason) = wire::part(message, "crash").as_string() {
+                on_crash(&reason);
+                return;
+            }
+            if let Some(now) = wire::part(message, "requests").as_f64() {
+                let before = n_requests.replace(now as u32);
+                self.count_requests(n_requests.get().saturating_sub(before));
+            }
+            match wire::from_js(&wire::part(message, "body")) {
+                Ok(reply) => on_reply(reply, message),
+                Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
+            }
+        };
+        let listeners = [
+            EventListener::new(&worker, "message", move |event| {
+                if let Some(event) = event.dyn_ref::<MessageEvent>() {
+                    on_message(&event.data());
+                }
+            }),
+            EventListener::new(&worker, "error", move |event| {
+                let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
+                on_stop(&reason.unwrap_or_default());
+            }),
+        ];
+        Ok(OwnWorker {
+            worker,
+            _listeners: listeners,
+        })
+    }
+
+    /// Adds to the number of requests that workers made.
+    fn count_requests(self, n_new: u32) {
+        if n_new > 0 {
+            self.state.worker_requests.update(|all| *all += n_new);
+        }
+    }
+
     /// Ends a worker that was given a trace, and provides a fresh one.
     pub(super) fn renew_worker(self) {
         let used = |inner: &Inner| inner.running.as_ref().is_some_and(|running| running.used);
@@ -82,9 +112,7 @@ impl Engine {
     pub(super) fn end_worker(self) {
         self.inner.update_value(|inner| {
             inner.waiting.clear();
-            if let Some(running) = inner.running.take() {
-                inner.past_requests += running.requests;
-            }
+            inner.running = None;
         });
     }
 
@@ -101,37 +129,18 @@ impl Engine {
 
     /// A worker that was given nothing yet; `None` until the page has the worker's files.
     fn made_worker(self) -> Option<Result<Running, String>> {
-        let started = self.inner.with_value(|inner| {
-            let files = inner.files.as_ref()?;
-            Some(browser::start_worker(files, ""))
-        });
-        let made = |worker: Worker| {
-            let listeners = listen(
-                &worker,
-                move |message| self.on_message(message),
+        self.inner.with_value(|inner| {
+            let made = self.own_worker(
+                inner.files.as_ref()?,
+                "",
+                move |reply, message| self.on_reply(reply, message),
                 move |reason| self.crashed(reason),
             );
-            Running {
+            Some(made.map(|worker| Running {
                 worker,
                 used: false,
-                requests: 0,
-                _listeners: listeners,
-            }
-        };
-        started.map(|started| started.map(made))
-    }
-
-    pub(super) fn count_worker_requests(self, requests: u32) {
-        let all = self.inner.try_update_value(|inner| {
-            if let Some(running) = &mut inner.running {
-                running.requests = requests;
-            }
-            inner.past_requests + requests
-        });
-        let all = all.unwrap_or(requests);
-        if self.state.worker_requests.get_untracked() != all {
-            self.state.worker_requests.set(all);
-        }
+            }))
+        })
     }
 
     /// Warms up soon, unless a trace is being opened by then.
@@ -154,10 +163,9 @@ impl Engine {
 
     fn warm_up(self, on_sample: fn(Engine, Box<Opened>)) {
         let sample = RefCell::default();
-        let on_message = move |message: &JsValue| match wire::from_js(&wire::part(message, "body"))
-        {
-            Ok(Reply::Opened(opened)) => drop(sample.replace(Some(opened))),
-            Ok(Reply::Analyzed(analyzed)) => {
+        let on_reply = move |reply, _: &JsValue| match reply {
+            Reply::Opened(opened) => drop(sample.replace(Some(opened))),
+            Reply::Analyzed(analyzed) => {
                 if let Some(mut opened) = sample.take() {
                     opened.overview = analyzed.overview;
                     on_sample(self, opened);
@@ -168,20 +176,10 @@ impl Engine {
         self.inner.try_update_value(|inner| {
             let is_used = inner.running.as_ref().is_none_or(|running| running.used);
             let files = inner.files.as_ref().filter(|_| !is_used);
-            let worker = files.map(|files| browser::start_worker(files, WARM_UP));
-            let worker = worker.and_then(Result::ok);
-            inner.warming = worker.map(|worker| Warming {
-                _listeners: listen(&worker, on_message, |_| {}),
-                worker,
-            });
+            let worker = files.map(|files| self.own_worker(files, WARM_UP, on_reply, |_| {}));
+            inner.warming = worker.and_then(Result::ok);
         });
     }
-}
-
-/// Sets a worker's number of requests, and returns how many of them are new.
-pub(super) fn new_requests(known: &mut u32, now: u32) -> u32 {
-    let before = std::mem::replace(known, now);
-    now.saturating_sub(before)
 }
 
 /// A request as a message, with its files.

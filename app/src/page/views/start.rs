@@ -147,7 +147,10 @@ pub fn failed() -> impl IntoView {
             _ => None,
         })
     };
-    let reason = move || failure().map(|failure| sentence(&failure.sentence));
+    let (title, reason) = (
+        move || failure().map(|failure| title_line(&fault_and_remedy(&failure.sentence).0)),
+        move || failure().map(|failure| prose(fault_and_remedy(&failure.sentence).1)),
+    );
     let at_byte = move || {
         let byte = failure()?.at_byte?;
         Some(view! { <p class="fine" data-testid="at-byte">{format!("At byte {byte}.")}</p> })
@@ -155,7 +158,7 @@ pub fn failed() -> impl IntoView {
     view! {
         <section class="start" id="error" role="alert">
             <p class="what">{move || state.file_name.get()}</p>
-            <h1>"This file cannot be analyzed"</h1>
+            <h1>{title}</h1>
             <p class="lede" data-testid="reason">{reason}</p>
             {at_byte}
             {open_buttons()}
@@ -180,6 +183,18 @@ pub fn cannot_open(
     }
 }
 
+/// A failure's message as a title and a text: "the file is empty; record again" says in its first part what is wrong.
+fn fault_and_remedy(message: &str) -> (String, String) {
+    /// A longer first part is no title.
+    const TITLE: usize = 80;
+    match message.split_once("; ") {
+        Some((fault, remedy)) if fault.len() <= TITLE => {
+            (format::capitalized(fault), sentence(remedy))
+        }
+        _ => ("This file cannot be analyzed".to_owned(), sentence(message)),
+    }
+}
+
 /// Turns a message that starts with a lower-case letter and has no full stop into a sentence.
 fn sentence(message: &str) -> String {
     let end = match message.ends_with(['.', '!', '?']) {
@@ -187,4 +202,29 @@ fn sentence(message: &str) -> String {
         false => ".",
     };
     format!("{}{end}", format::capitalized(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_says_what_is_wrong_with_a_file() {
+        let cases = [
+            (
+                "the file is empty; expected a trace",
+                ("The file is empty", "Expected a trace."),
+            ),
+            (
+                "no file was given",
+                ("This file cannot be analyzed", "No file was given."),
+            ),
+        ];
+        for (message, (title, text)) in cases {
+            assert_eq!(
+                fault_and_remedy(message),
+                (title.to_owned(), text.to_owned())
+            );
+        }
+    }
 }

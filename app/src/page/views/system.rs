@@ -56,12 +56,7 @@ fn section(section: SystemSection) -> impl IntoView {
     });
     let gaps = (!section.gaps.is_empty()).then(|| gaps(section.gaps));
     let tables = section.tables.into_iter().map(facts_table).collect_view();
-    // What is missing says it all.
-    let notes = section.missing.is_none().then_some(section.notes);
-    let notes = each(
-        notes.unwrap_or_default(),
-        |note| view! { <p class="fine">{note}</p> },
-    );
+    let notes = each(section.notes, |note| view! { <p class="fine">{note}</p> });
     let title_id = format!("system-{}", section.key);
     let labeled_by = title_id.clone();
     view! {

@@ -73,10 +73,14 @@ fn facts(of: &Summary) -> Vec<(String, String)> {
         [Some(first), Some(last)] => format!("{first} to {last}"),
         _ => String::new(),
     };
+    let builds = match of.builds.len() {
+        0 => String::new(),
+        n => count(n as u32),
+    };
     let all = [
         ("Runs", count(totals.n_runs)),
         ("Models", count(totals.n_models)),
-        ("Builds", count(of.builds.len() as u32)),
+        ("Builds", builds),
         ("GPU time", words::gpu_time(totals.gpu_ns)),
         ("Idle", share),
         ("Recorded", days),

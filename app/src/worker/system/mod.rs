@@ -9,7 +9,7 @@ mod tests;
 
 use dormer_core::base::interval::percent_of;
 use dormer_core::base::value::{Table, Value};
-use dormer_core::findings::{Outcome, Status};
+use dormer_core::findings::{Outcome, Status, Topic};
 use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::Report;
 use dormer_core::{base::format, findings};
@@ -67,8 +67,8 @@ struct Kind {
         &'static [&'static str],
         Option<&'static str>,
     )],
-    /// Words of the notes that belong here; if there are none, all notes.
-    notes: &'static [&'static str],
+    /// What the notes shown here are about.
+    notes: &'static [Topic],
 }
 
 #[rustfmt::skip]
@@ -97,7 +97,7 @@ const SECTIONS: [Kind; 4] = [
             ("synchronization_points", "CPU synchronizations before gaps", &["call", "operator", "gaps", "idle_time"], None),
             ("idle_by_operator", "Operators launched late", &["operator", "gaps", "idle_time", "percent_of_idle"], None),
         ],
-        notes: &[],
+        notes: &[Topic::General],
     },
     Kind {
         key: "cpu",
@@ -118,7 +118,7 @@ const SECTIONS: [Kind; 4] = [
             ("idle_by_code", "By function", &["function", "file", "module", "kind", "gaps", "idle_time", "percent_of_idle", "longest"], Some("caller")),
             ("cold_starts", "Cold starts: warm up, then record again", &["function", "file", "module", "kind", "gaps", "idle_time", "percent_of_idle", "longest"], Some("caller")),
         ],
-        notes: &["Python frames"],
+        notes: &[Topic::Code],
     },
     Kind {
         key: "communication",
@@ -138,7 +138,7 @@ const SECTIONS: [Kind; 4] = [
             ("collectives", "By type and size", &["type", "group_size", "dtype", "message_size", "count", "total_time", "exposed_time", "median_time", "staging_time", "algorithm_bandwidth", "bus_bandwidth", "best_bus_bandwidth"], None),
             ("top_communication", "Longest", &["operation", "stream", "duration"], None),
         ],
-        notes: &["ollective", "overlap", "links"],
+        notes: &[Topic::General, Topic::Communication],
     },
     Kind {
         key: "copies",
@@ -161,7 +161,7 @@ const SECTIONS: [Kind; 4] = [
             ("memory_copy_breakdown", "By direction", &["direction", "count", "total_size", "avg_size", "total_time", "exposed_time", "bandwidth", "host_wait", "severity"], None),
             ("copies", "By caller", &["operator", "direction", "memory", "count", "total_size", "total_time", "exposed_time", "bandwidth"], Some("python")),
         ],
-        notes: &["opies", "Bandwidths"],
+        notes: &[Topic::Copies],
     },
 ];
 
@@ -197,23 +197,14 @@ impl Kind {
         outcome: &Outcome,
         whole: &GpuTimeline,
     ) -> SystemSection {
-        let is_ours = |note: &&String| self.notes.iter().any(|word| note.contains(word));
-        let notes = outcome.notes.iter();
-        let notes: Vec<String> = match self.notes.is_empty() {
-            true => notes.cloned().collect(),
-            false => notes.filter(is_ours).cloned().collect(),
-        };
         if let Some(missing) = (self.missing)(outcome, whole) {
             return SystemSection {
                 missing: Some(missing.to_owned()),
-                // What is unknown about communication matters even if there is none.
-                notes: match self.key {
-                    "communication" => notes,
-                    _ => Vec::new(),
-                },
                 ..section
             };
         }
+        let notes = outcome.notes.iter();
+        let notes = notes.filter(|note| self.notes.contains(&note.topic));
         let known = self.figures.iter().filter_map(|(key, label)| {
             let value = outcome.get(key).filter(|value| value.is_known())?;
             Some(((*label).to_owned(), value.text()))
@@ -237,7 +228,7 @@ impl Kind {
                 _ => Vec::new(),
             },
             tables: tables.collect(),
-            notes,
+            notes: notes.map(|note| note.text.clone()).collect(),
             ..section
         }
     }

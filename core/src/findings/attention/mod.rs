@@ -314,14 +314,14 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     .concat();
     unfused::add_rows(input, outcome, &unfused);
     if unfused_ns > 0 {
-        outcome.notes.push(format!(
+        outcome.note(format!(
             "Rows marked as unfused are parts of attention in separate operations ({}); their time counts in the analyses of their own category.",
             format::time_ns(unfused_ns)
         ));
     }
-    outcome.notes.extend(of_windows(&observed));
-    outcome.notes.extend(of_less_than_all(input, &observed));
-    outcome.notes.extend(no_gpu_note(input, "attention"));
+    outcome.add_notes(of_windows(&observed));
+    outcome.add_notes(of_less_than_all(input, &observed));
+    outcome.add_notes(no_gpu_note(input, "attention"));
 }
 
 /// A note about attention that is not rated because the width of its sliding window is unknown.

@@ -91,7 +91,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome.time_ns = time_ns;
     outcome.n_calls = rows.iter().map(|row| row.n_calls).sum();
     outcome.rows = rows;
-    outcome.notes = quality::notes(input, &outcome.rows);
+    outcome.add_notes(quality::notes(input, &outcome.rows));
     outcome
 }
 

@@ -119,9 +119,10 @@ mod tests {
     fn notes(timetable: Timetable, options: &ReportOptions) -> String {
         let report = Report::new(&timetable.profile(), options);
         let outcome = report.analyses.outcome("gemm").unwrap();
-        let notes = outcome.notes.iter();
-        let notes = notes.filter(|note| !note.starts_with("No GPU profile"));
-        notes.cloned().collect()
+        let notes = outcome.note_texts();
+        notes
+            .filter(|note| !note.starts_with("No GPU profile"))
+            .collect()
     }
 
     fn square(n: u32) -> String {

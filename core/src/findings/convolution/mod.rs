@@ -262,7 +262,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let unknown = unmodeled(input, left, &gate(input, None), "convolution");
     let of_layouts = rule::find(input, layout::RULES, vec![&layouts]);
     outcome.findings = [of_layouts, found, unknown].concat();
-    outcome.notes.extend(no_gpu_note(input, "convolutions"));
+    outcome.add_notes(no_gpu_note(input, "convolutions"));
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed], layouts: &Layouts) {

@@ -52,7 +52,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     };
     let idle = match idle {
         Ok(idle) => idle,
-        Err(why) => return outcome.notes.push(why.to_owned()),
+        Err(why) => return outcome.note(why.to_owned()),
     };
     outcome.status = Status::Done;
     outcome.time_ns = idle.timeline.idle_ns;
@@ -185,29 +185,27 @@ fn nothing_found(idle: &Idle) -> Option<String> {
     })
 }
 
-fn notes(input: &Input, idle: &Idle) -> Vec<String> {
+fn notes(input: &Input, idle: &Idle) -> Vec<Note> {
     let n_gpus = input.timelines.gpus.len() as u64;
     let n_unrecorded = idle.n_unrecorded_graphs as u64;
     let notes = [
         idle.has_graphs.then(|| {
-            "The trace has launches of GPU graphs. Profilers lengthen the gaps inside graphs, so without one the GPU is idle for less than this trace says."
-                .to_owned()
+            Topic::General.note("The trace has launches of GPU graphs. Profilers lengthen the gaps inside graphs, so without one the GPU is idle for less than this trace says.")
         }),
         (n_unrecorded > 0).then(|| {
-            format!(
+            Topic::General.note(format!(
                 "The trace has no kernels of {}: when they ran is unknown, and counts as idle.",
                 format::counted(n_unrecorded, "launched GPU graph")
-            )
+            ))
         }),
         (input.profile.has_python_frames() && idle.is_flagged()).then(|| {
-            "Python frames were recorded, which slows the CPU: without them the GPU is idle for less."
-                .to_owned()
+            Topic::Code.note("Python frames were recorded, which slows the CPU: without them the GPU is idle for less.")
         }),
         (n_gpus > 1).then(|| {
-            format!(
+            Topic::General.note(format!(
                 "The trace has {}: idle is when none of them runs anything.",
                 format::counted(n_gpus, "GPU")
-            )
+            ))
         }),
     ];
     notes.into_iter().flatten().collect()

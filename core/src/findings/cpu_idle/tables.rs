@@ -83,7 +83,15 @@ fn by_cause(idle: &Idle) -> Table {
 }
 
 fn histogram(idle: &Idle) -> Table {
-    let bins = BINS.iter().zip(&idle.histogram);
+    // Lengths that do not occur are only shown between those that do.
+    let is_used = |tally: &Tally| tally.count > 0;
+    let first = idle.histogram.iter().position(is_used).unwrap_or(0);
+    let end = idle
+        .histogram
+        .iter()
+        .rposition(is_used)
+        .map_or(0, |last| last + 1);
+    let bins = BINS.iter().zip(&idle.histogram).take(end).skip(first);
     let rows = bins.map(|((_, label), tally)| (vec![Value::Text((*label).to_owned())], tally));
     let title = ("gap_histogram", "Gaps by length");
     tallied(idle, title, &[("length", "Length")], rows)

@@ -330,17 +330,17 @@ fn notes(input: &Input, outcome: &mut Outcome, baseline: &Baseline) {
             _ => ("copies", "are memory copies"),
         };
         let (n, time) = (format::count(n), format::time_ns(ns));
-        outcome.notes.push(format!(
+        outcome.note(format!(
             "{n} device {copies} by the copy engine ({time}) {are} and not counted here."
         ));
     }
     if baseline.demonstrated.is_none() {
-        outcome.notes.push(format!(
+        outcome.note(format!(
             "No large addition, multiplication, copy or fill (at least {} MiB and {} µs a call) shows the achievable memory bandwidth, so there is no baseline.",
             input.options.thresholds.baseline_mib, input.options.thresholds.baseline_us
         ));
     }
-    outcome.notes.push("A trace cannot tell the launch of a kernel from its waiting for the memory: short kernels look slower than they are.".to_owned());
+    outcome.note("A trace cannot tell the launch of a kernel from its waiting for the memory: short kernels look slower than they are.".to_owned());
 }
 
 /// The number and time of copies on the device that are not done by kernels.

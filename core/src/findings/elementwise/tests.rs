@@ -57,7 +57,7 @@ fn without_large_operations_no_baseline_is_invented() {
     let outcome = calls.outcome("elementwise");
     assert_eq!(outcome.get("baseline_bandwidth"), Some(&Value::NO_GBPS));
     assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::NO_PERCENT));
-    assert_contains(&outcome.notes.concat(), &["no baseline"]);
+    assert_contains(&outcome.note_texts().collect::<String>(), &["no baseline"]);
 }
 
 /// Whatever their sizes: gradients that are set to `None` need no fill.

@@ -103,7 +103,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         candidates = of_chains(input, &steps, &scopes, &chains);
         if !scopes.has_frames() {
             let note = "No Python frames were recorded, so order and shapes alone say what belongs together.";
-            outcome.notes.push(note.to_owned());
+            outcome.note(note.to_owned());
         }
     }
     let all: Vec<&Candidate> = candidates.iter().collect();

@@ -205,8 +205,8 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         rule::find(input, short::SHORT, short),
     ]
     .concat();
-    outcome.notes.extend(launch_scale_note(input, rows));
-    outcome.notes.extend(no_gpu_note(input, "GEMMs"));
+    outcome.add_notes(launch_scale_note(input, rows));
+    outcome.add_notes(no_gpu_note(input, "GEMMs"));
 }
 
 fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {

@@ -177,7 +177,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         outcome.findings.append(&mut findings);
     }
     for device in memory.devices.iter().filter(|device| !device.check.holds()) {
-        outcome.notes.push(format!(
+        outcome.note(format!(
             "{}: totals and blocks do not agree ({}), so only totals are told.",
             device.label,
             tables::disagreement(device)

@@ -79,9 +79,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let unknown = unmodeled(input, of_unknown, &gate, what);
     outcome.findings.extend(unknown);
     if rows.iter().any(|row| row.efficiency_percent.is_some()) {
-        outcome.notes.push(rules::EVENLY.to_owned());
+        outcome.note(rules::EVENLY.to_owned());
     }
-    outcome.notes.push(
+    outcome.note(
         "How many tokens each expert got, and how well the routing spreads them, is not in a trace."
             .to_owned(),
     );

@@ -37,7 +37,7 @@ fn memory_bound_experts_want_more_tokens() {
         &["; 16 tokens with 2 of 8 experts each: 4.00 tokens for an expert on average."],
     );
     assert!(finding.reasoning.iter().any(|sentence| sentence == EVENLY));
-    assert!(outcome.notes.iter().any(|note| note == EVENLY));
+    assert!(outcome.note_texts().any(|note| note == EVENLY));
     // 75 %.
     assert_eq!(patterns(&fused(700).outcome("moe")), [""; 0]);
 }

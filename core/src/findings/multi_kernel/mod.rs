@@ -29,7 +29,7 @@ pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let Some(facts) = Facts::new(input) else {
-        return outcome.notes.push(input.profile.without_gpu().to_owned());
+        return outcome.note(input.profile.without_gpu().to_owned());
     };
     outcome.status = Status::Done;
     let timeline = &facts.timeline;
@@ -80,20 +80,23 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
     ]);
 }
 
-fn notes(input: &Input, facts: &Facts) -> Vec<String> {
+fn notes(input: &Input, facts: &Facts) -> Vec<Note> {
+    use Topic::{Communication, Copies, General};
     let mut notes = Vec::new();
     if facts.copies.count() == 0 {
-        notes.push("No memory copies were recorded on the GPU.".to_owned());
+        notes.push(Copies.note("No memory copies were recorded on the GPU."));
     }
     if facts.n_gpus > 1 {
-        notes.push(format!(
+        notes.push(General.note(format!(
             "Activity of {} GPUs is in the trace: times of communication that are compared with computation or the run are those of an average GPU, shares of copies those of the GPU that has most of them. A collective or a copy is hidden by what its own GPU does alone.",
             facts.n_gpus
-        ));
+        )));
     }
-    notes.extend(notes_on_collectives(facts));
+    let on_collectives = notes_on_collectives(facts).into_iter();
+    notes.extend(on_collectives.map(|text| Communication.note(text)));
     if facts.overlap().percent.is_some() && facts.overlap().severity.is_none() {
-        notes.push("There is too little communication to judge its overlap.".to_owned());
+        let text = "There is too little communication to judge its overlap.";
+        notes.push(Communication.note(text));
     }
     let strings = &input.profile.trace.strings;
     let reads_value = |op| strings.get(op) == "aten::_local_scalar_dense";
@@ -101,24 +104,21 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
         origin.op.is_some_and(reads_value)
     });
     if n_reads > 0 {
-        notes.push(format!(
+        notes.push(Copies.note(format!(
             "Of the copies within the GPU, {} came from `aten::_local_scalar_dense`, which reads a value for the CPU: some profilers name copies to pinned memory so.",
             format::count(n_reads)
-        ));
+        )));
     }
     if facts.assessed.iter().any(|one| one.direction.crosses()) {
-        notes.push(
-            "Bandwidths between host and GPU are measured; the GPU profile has no figure of that link to judge them by."
-                .to_owned(),
-        );
+        notes.push(Copies.note("Bandwidths between host and GPU are measured; the GPU profile has no figure of that link to judge them by."));
     }
     if let Some(link) = input.gpu().and_then(|gpu| gpu.link_gbps)
         && (facts.collectives.count > 0 || facts.copies.of(Direction::PeerToPeer).is_some())
     {
-        notes.push(format!(
+        notes.push(Communication.note(format!(
             "The links of this GPU to others carry {} in both directions together, by its profile.",
             format::bandwidth_gbps(link)
-        ));
+        )));
     }
     notes
 }

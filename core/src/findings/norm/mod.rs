@@ -95,10 +95,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         unmodeled(input, rows, &gate, "norm"),
     ]
     .concat();
-    outcome.notes.extend(launch_scale_note(input, rows));
+    outcome.add_notes(launch_scale_note(input, rows));
     let note =
         "Bytes of norms are lower bounds (input and result once each), so their efficiency is too.";
-    outcome.notes.push(note.to_owned());
+    outcome.note(note.to_owned());
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, observed: &[Observed]) {

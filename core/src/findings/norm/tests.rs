@@ -129,7 +129,10 @@ fn kernels_as_short_as_their_launch_are_no_finding() {
     let calls = (0..50).fold(Calls::new(), |calls, _| batch_norm(calls, x, "True", 5));
     let outcome = calls.outcome("norm");
     assert_eq!(patterns(&outcome), [""; 0]);
-    assert_contains(&outcome.notes.concat(), &["about as long as launching"]);
+    assert_contains(
+        &outcome.note_texts().collect::<String>(),
+        &["about as long as launching"],
+    );
 }
 
 /// What runs before and after a layer norm on its stream, and the resulting advice.

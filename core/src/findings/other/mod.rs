@@ -236,7 +236,7 @@ fn add_facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
         ("graph", "Time of kernels of GPU graphs", Value::Ns(ns)),
     ]);
     if n > 0 {
-        outcome.notes.push(format!(
+        outcome.note(format!(
             "{} ({}) ran as part of GPU graphs: a graph launch records no operators, so their \
              shapes and FLOPs are unknown, and only their names tell what they are.",
             format::counted(n, "kernel"),

@@ -174,7 +174,7 @@ fn collectives_and_graphs_are_counted_not_analyzed() {
     ] {
         assert_eq!(outcome.get(key), Some(&value), "{key}");
     }
-    assert!(outcome.notes.iter().any(|note| note.contains("GPU graphs")));
+    assert!(outcome.note_texts().any(|note| note.contains("GPU graphs")));
 }
 
 /// 4 096 transforms of 4 096 or 4 099 complex numbers, read and written: 268 MB, 51 µs at 5 300 GB/s.

@@ -92,7 +92,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .flat_map(|loss| rule::find(input, cross_entropy::RULES, vec![loss]));
     let losses: Vec<Finding> = losses.collect();
     outcome.findings = [losses, found, unmodeled(input, rows, &gate, "reduction")].concat();
-    outcome.notes.extend(launch_scale_note(input, rows));
+    outcome.add_notes(launch_scale_note(input, rows));
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
@@ -118,7 +118,7 @@ fn facts(input: &Input, outcome: &mut Outcome, observed: &[Observed]) {
     if has_batched && !scores.is_empty() {
         let calls = format::counted(n_calls(&scores), "call");
         let time = format::time_ns(time_ns(&scores));
-        outcome.notes.push(format!(
+        outcome.note(format!(
             "Softmax runs as its own kernel ({calls}, {time}) in a trace with batched GEMMs: a sign of attention that is not fused. The analysis of attention tells whether it is."
         ));
     }

@@ -157,11 +157,11 @@ fn softmax_beside_batched_gemms_is_noted() {
     let attention = Calls::new().call("aten::_softmax", scores, "softmax", 100);
     assert!(attention.outcome("reduce").notes.is_empty());
     let note = "attention that is not fused";
-    assert_contains(&with_gemm(&attention).notes[0], &[note]);
+    assert_contains(&with_gemm(&attention).notes[0].text, &[note]);
     let logits = "4096x32000@32000x1:float, =1, =False";
     let loss = Calls::new().call("aten::_log_softmax", logits, "softmax", 5000);
     let outcome = with_gemm(&loss);
-    assert_contains_none(&outcome.notes.concat(), &["attention"]);
+    assert_contains_none(&outcome.note_texts().collect::<String>(), &["attention"]);
     let finding = only(&outcome, "softmax_below_bandwidth");
     assert_contains(&finding.model, &["fuse it with the loss"]);
 }

@@ -245,7 +245,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         }
         outcome.findings.append(&mut findings);
     }
-    outcome.notes.extend(memory::unknown(&source));
+    outcome.add_notes(memory::unknown(&source));
 }
 
 fn facts(outcome: &mut Outcome, source: &Source) {

@@ -42,7 +42,7 @@ pub use within::MOST_BYTES;
 /// The summary of many traces that the page shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The main result, in a sentence: "4.1 % of 9 830 GPU hours idle; build b07 made GEMM 6.1 % slower on MI300X in 7
+    /// The main result, in a sentence: "4.1 % of 9 830 GPU hours are idle; build b07 made GEMM 6.1 % slower on MI300X in 7
     /// of 10 models".
     pub sentence: String,
     /// The tag that identifies builds: "build".

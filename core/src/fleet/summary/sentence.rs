@@ -13,7 +13,7 @@ use crate::fleet::statistics::median;
 use crate::fleet::texts::Text;
 use crate::fleet::words;
 
-/// "4.1 % of 9 830 GPU hours idle; build b07 made GEMM 6.1 % slower on MI300X in 7 of 10 models".
+/// "4.1 % of 9 830 GPU hours are idle; build b07 made GEMM 6.1 % slower on MI300X in 7 of 10 models".
 pub(super) fn sentence(summary: &Summary) -> String {
     let totals = &summary.totals;
     let files = format::counted(u64::from(totals.n_files), "file");
@@ -24,7 +24,7 @@ pub(super) fn sentence(summary: &Summary) -> String {
     let idle = match totals.gpu_ns > 0 {
         true => {
             let share = totals.idle_ns as f64 / totals.gpu_ns as f64 * 100.0;
-            format!("{} of {time} idle", format::percent(share))
+            format!("{} of {time} are idle", format::percent(share))
         }
         false => format!(
             "{}, no GPU activity",

@@ -38,7 +38,7 @@ fn the_sentence_names_the_build_that_made_most_models_slower() {
     let summary = summary(&three_models());
     assert_eq!(
         summary.sentence,
-        "40.0 % of 0.481 GPU seconds idle; build b7 made GEMM 10.0 % slower on MI300X in 2 of 3 models"
+        "40.0 % of 0.481 GPU seconds are idle; build b7 made GEMM 10.0 % slower on MI300X in 2 of 3 models"
     );
     assert_eq!(summary.regressions.len(), 2);
     let mut titles = summary
@@ -54,9 +54,12 @@ fn the_sentence_names_the_build_that_made_most_models_slower() {
 fn a_fleet_without_changes_or_runs_says_so() {
     let mut fleet = FleetOf::default();
     fleet.run("llama", "b1", 1_000);
-    assert_eq!(summary(&fleet).sentence, "40.0 % of 0.001 GPU seconds idle");
+    assert_eq!(
+        summary(&fleet).sentence,
+        "40.0 % of 0.001 GPU seconds are idle"
+    );
     fleet.run("llama", "b2", 1_000);
-    let unchanged = "40.0 % of 0.002 GPU seconds idle; nothing became slower in 2 builds";
+    let unchanged = "40.0 % of 0.002 GPU seconds are idle; nothing became slower in 2 builds";
     assert_eq!(summary(&fleet).sentence, unchanged);
     let mut fleet = FleetOf::default();
     fleet.run("llama", "b1", 1_000).status = Status::Timeout;

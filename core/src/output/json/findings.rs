@@ -284,7 +284,7 @@ record! {
         average_efficiency_percent: "In percent of roofline, weighted by time." = round(outcome.efficiency_percent(), 2),
         efficiency_known_percent: "Share of its time with a FLOP/byte model." = round(outcome.known_percent(), 2),
         figures: "Its figures; keys end in their unit." = facts(&outcome.facts),
-        notes: "What it could not do." = outcome.notes,
+        notes: "What it could not do." = outcome.note_texts().collect::<Json>(),
     }
 }
 

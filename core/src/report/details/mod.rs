@@ -151,7 +151,6 @@ impl OpDetails {
             _ => "call",
         };
         let gpu_ns = sum(instances.iter().map(|instance| instance.gpu_ns));
-        let n_calls = format::counted(instances.len() as u64, noun);
         let order = instances::by_time(profile, instances);
         let slowest = order.last().and_then(|at| instances.get(*at));
         let median = order.get(order.len().saturating_sub(1) / 2);
@@ -184,7 +183,7 @@ impl OpDetails {
         Some(OpDetails {
             kind: kind(profile, subject).to_owned(),
             family,
-            figures: figures(profile, report, subject, gpu_ns, n_calls),
+            figures: figures(profile, report, subject, gpu_ns, instances.len()),
             row: row.map(|(sheet, row)| (sheet.to_owned(), row as u32)),
             on_roofline: position.is_known,
             fields: Vec::new(),
@@ -212,13 +211,17 @@ fn figures(
     report: &Report,
     subject: DetailsSubject,
     gpu_ns: i64,
-    n_calls: String,
+    n_calls: usize,
 ) -> Vec<(String, String)> {
     let operation = match subject {
         DetailsSubject::Operation(at) => profile.operations().get(at),
         _ => None,
     };
     let estimate = operation.and_then(|one| one.estimate.as_ref());
+    let calls = match subject {
+        DetailsSubject::Kernel(_) => "Runs",
+        _ => "Calls",
+    };
     let busy_ns = report.overview.busy_ns;
     let share = busy_ns.and_then(|busy_ns| percent_of(gpu_ns, busy_ns));
     let figures = [
@@ -226,7 +229,7 @@ fn figures(
         ("Sizes", estimate.map(|known| known.sizes())),
         ("GPU time", Some(format::time_ns(gpu_ns))),
         ("% of GPU time", share.map(format::percent)),
-        ("Calls", Some(n_calls)),
+        (calls, Some(format::count(n_calls as u64))),
     ];
     let known = figures.into_iter();
     let known = known.filter_map(|(label, value)| Some((label.to_owned(), value?)));

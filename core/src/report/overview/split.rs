@@ -53,6 +53,11 @@ impl SplitKind {
         self.words().1
     }
 
+    /// Whether its absence is worth a line: most traces have no communication, and few copies are exposed.
+    pub fn is_always_shown(self) -> bool {
+        matches!(self, SplitKind::Computation | SplitKind::Idle)
+    }
+
     fn words(self) -> (&'static str, &'static str) {
         match self {
             SplitKind::Computation => ("Computation", "computation"),

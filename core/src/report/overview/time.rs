@@ -9,10 +9,11 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::{Certainty, Family, family_of_op, op_category};
 use crate::profile::Profile;
+use crate::profile::launch::is_graph_launch;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::profile::tuning::Tuning;
 use crate::report::labels::Labels;
-use crate::trace::StringId;
+use crate::trace::{ByName, StringId};
 
 /// Maximum rows of the tables in the overview.
 const N_TOP: usize = 10;
@@ -56,6 +57,8 @@ pub struct WorkTime {
     pub percent: f64,
     /// It runs while activations are recomputed.
     pub is_recompute: bool,
+    /// It is a kernel that runs mostly in replays of GPU graphs, whose launch does not say what runs.
+    pub is_replayed: bool,
 }
 
 /// The three tables.
@@ -80,7 +83,15 @@ struct Sums {
     trials_ns: i64,
     by_kernel_name_ns: i64,
     by_operation: Map<(StringId, bool), PerFamily>,
-    kernels: Map<StringId, (u64, PerFamily)>,
+    kernels: Map<StringId, KernelSum>,
+}
+
+/// The runs of one kernel.
+#[derive(Default)]
+struct KernelSum {
+    count: u64,
+    times: PerFamily,
+    replayed_ns: i64,
 }
 
 impl Sums {
@@ -91,7 +102,8 @@ impl Sums {
         let mut spans_without_trials = spans.clone();
         let mut trials: Vec<Interval> = Vec::new();
         let mut by_operation: Map<(StringId, bool), PerFamily> = Map::default();
-        let mut kernels: Map<StringId, (u64, PerFamily)> = Map::default();
+        let mut kernels: Map<StringId, KernelSum> = Map::default();
+        let mut graphs = ByName::new(is_graph_launch);
         let mut by_kernel_name: Vec<Interval> = Vec::new();
         for (id, work) in profile.gpu.iter() {
             let label = labels.of(id, work);
@@ -115,9 +127,15 @@ impl Sums {
                 let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
                 add(per_family, family, dur_ns);
             }
-            let (count, times) = kernels.entry(work.name).or_default();
-            *count += 1;
-            add(times, family, dur_ns);
+            let kernel = kernels.entry(work.name).or_default();
+            kernel.count += 1;
+            add(&mut kernel.times, family, dur_ns);
+            if work
+                .launched_by
+                .is_some_and(|call| graphs.of(&profile.trace, call))
+            {
+                kernel.replayed_ns = kernel.replayed_ns.saturating_add(dur_ns);
+            }
         }
         let families = longest_first(spans);
         Sums {
@@ -174,6 +192,7 @@ fn operations_on_gpu(
                 ns: group.direct_ns,
                 percent: percent_of(group.direct_ns, busy_ns)?,
                 is_recompute: group.is_recompute,
+                is_replayed: false,
             })
         })
         .collect()
@@ -181,27 +200,28 @@ fn operations_on_gpu(
 
 fn top_kernels(
     profile: &Profile,
-    kernels: &Map<StringId, (u64, PerFamily)>,
+    kernels: &Map<StringId, KernelSum>,
     busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<WorkTime> {
-    let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
+    let mut kernels: Vec<(StringId, &KernelSum, i64)> = kernels
         .iter()
-        .map(|(name, (count, times))| (*name, *count, main_family(times, thresholds), sum(*times)))
+        .map(|(name, kernel)| (*name, kernel, sum(kernel.times)))
         .collect();
     // Stable sort: ties keep order of appearance.
     kernels.arrange_by_largest(|&(.., ns)| ns);
     kernels
         .into_iter()
         .take(N_TOP)
-        .filter_map(|(name, count, family, ns)| {
+        .filter_map(|(name, kernel, ns)| {
             Some(WorkTime {
                 name: profile.trace.strings.get(name).to_owned(),
-                family,
-                count,
+                family: main_family(&kernel.times, thresholds),
+                count: kernel.count,
                 ns,
                 percent: percent_of(ns, busy_ns)?,
                 is_recompute: false,
+                is_replayed: kernel.replayed_ns.saturating_mul(2) > ns,
             })
         })
         .collect()
@@ -225,6 +245,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
                 ns: op.self_ns,
                 percent,
                 is_recompute: false,
+                is_replayed: false,
             });
         }
     }
@@ -328,6 +349,7 @@ mod tests {
             ns,
             percent: ns as f64 / 800.0,
             is_recompute: false,
+            is_replayed: false,
         };
         assert_eq!(
             overview.operations,

@@ -25,6 +25,8 @@ const REACH: f64 = 9.0;
 const TICK_DISTANCE: f64 = 44.0;
 /// The height of a line of text.
 const LINE: f64 = 15.0;
+/// The width of a letter of the roofline's labels.
+const LETTER: f64 = 7.0;
 /// Below this width, the roofline's labels are only figures.
 const WIDE: f64 = 520.0;
 /// The axes extend to cover operations with this share of the drawn time; a few short ones may be decades away.
@@ -90,6 +92,7 @@ impl Drawing {
         let is_shown =
             |mark: &Mark| only.is_empty() || only.iter().any(|token| token == mark.family.token());
         let scales = Scales::new(chart, memory, is_shown, &drawing);
+        let n_outside = drawing.place(chart, is_shown, &scales);
         if has_roofline {
             drawing.axes(&scales.across, &scales.up);
             drawing.roofline(chart, &scales.across, &scales.up);
@@ -98,7 +101,6 @@ impl Drawing {
             let label = drawing.name(memory.short(), memory.label());
             drawing.band(&scales.band, memory.tb_per_s(), &label);
         }
-        let n_outside = drawing.place(chart, is_shown, &scales);
         if n_outside > 0 {
             let y = if has_roofline { floor } else { drawing.height };
             drawing.note_outside(n_outside, y);
@@ -178,6 +180,16 @@ impl Drawing {
             true => short,
             false => label,
         }
+    }
+
+    /// Whether a text that ends at a position touches a mark.
+    fn hides_mark(&self, text: &str, (x, y): (f64, f64)) -> bool {
+        let left = x - text.chars().count() as f64 * LETTER;
+        self.places.iter().flatten().any(|mark| {
+            let across = mark.x - mark.x.clamp(left, x);
+            let up = mark.y - mark.y.clamp(y - LINE, y);
+            across.hypot(up) < mark.radius
+        })
     }
 
     /// The mark at a position: if there are several, the smallest, which is drawn on top.
@@ -331,9 +343,22 @@ impl Drawing {
                 .push(format!("M{x:.1} {y:.1}L{right:.1} {y:.1}"));
             // Labels of ceilings that are close together go below each other.
             let name_y = (y - 6.0).max(lowest_name + LINE);
-            lowest_name = name_y;
+            // Where it would hide a mark, it goes below the line, or loses a word.
+            let basis = ceiling.basis.label();
             let name = self.name(ceiling.short(), ceiling.label());
-            self.text(right, name_y, "name end", name);
+            let shorter = name.replacen(&format!(" {basis} "), " ", 1);
+            let below_y = (y + LINE).max(name_y);
+            let places = [
+                (&name, name_y),
+                (&name, below_y),
+                (&shorter, name_y),
+                (&shorter, below_y),
+            ];
+            let is_free = |(text, y): &(&String, f64)| !self.hides_mark(text, (right, *y));
+            let (text, y) = places.into_iter().find(is_free).unwrap_or((&name, name_y));
+            let text = text.clone();
+            lowest_name = y;
+            self.text(right, y, "name end", text);
         }
     }
 }
@@ -447,6 +472,26 @@ mod tests {
         let drawing = Drawing::new(&chart, &[], 1000.0);
         assert!(drawing.places[0].unwrap().y <= drawing.floor + 1e-9);
         assert!(!is_noted(&drawing));
+    }
+
+    #[test]
+    fn the_name_of_a_ceiling_hides_no_mark() {
+        let mut chart = chart();
+        let name_y = |chart: &RooflineChart| {
+            let drawing = Drawing::new(chart, &[], 1000.0);
+            let name = drawing
+                .texts
+                .iter()
+                .find(|text| text.text.contains("matrix"));
+            name.unwrap().y
+        };
+        let above = name_y(&chart);
+        // An operation in whose place the name would be.
+        chart.marks[0].spot = Spot::Roofline {
+            intensity: 800.0,
+            tflops_per_s: 120.0,
+        };
+        assert!(name_y(&chart) > above + LINE);
     }
 
     /// One operation takes most of the time and has almost no FLOPs, such as a long kernel with one thread.

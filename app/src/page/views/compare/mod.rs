@@ -158,7 +158,7 @@ fn both() -> impl IntoView {
                 <section class="lead">
                     <h1 data-testid="compare-headline">{title_line(&facts.headline)}</h1>
                     {limits(facts.limits)}
-                    <div class="sentences">{sentences} {losses}</div>
+                    <div class="sentences">{sentences} {facts.waste.first().map(in_both)} {losses}</div>
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
@@ -169,6 +169,20 @@ fn both() -> impl IntoView {
             </article>
         }
         .into_any()
+    }
+}
+
+/// The section of what both traces waste.
+const IN_BOTH: &str = "in-both";
+
+/// What both traces waste most, in a sentence: it is often more than what differs.
+fn in_both(most: &SharedWaste) -> impl IntoView + use<> {
+    view! {
+        <p>
+            "Both traces have inefficiencies that no difference shows. The largest: "
+            <button type="button" class="link" on:click=|_| browser::go_to_element(IN_BOTH)>{prose(most.title.clone())}</button>
+            ", which saves " <b>{with_units(&most.saves)}</b> " on the target."
+        </p>
     }
 }
 
@@ -185,7 +199,7 @@ fn waste(waste: Vec<SharedWaste>) -> impl IntoView {
         }
     });
     view! {
-        <section class="card" data-testid="compare-waste">
+        <section class="card" id=IN_BOTH tabindex="-1" data-testid="compare-waste">
             <h2>"Inefficiencies in both traces"</h2>
             <p class="soft">"Both traces lose this time, so it does not show up as a difference. Savings apply to the target."</p>
             <ol class="waste">{items}</ol>

@@ -85,8 +85,8 @@ pub(super) fn shown_table(
         return ().into_any();
     }
     let has_ranks = !ranks.is_empty();
-    let headings = each(columns.iter(), |(label, is_number)| {
-        view! { <th scope="col" class:n=*is_number>{label.clone()}</th> }
+    let headings = each(columns.iter().zip(0..), |((label, is_number), at)| {
+        view! { <th scope="col" class:n=*is_number class:key={at == 0}>{label.clone()}</th> }
     });
     let columns: Arc<[bool]> = columns.iter().map(|(_, is_number)| *is_number).collect();
     let n_rows = rows.len();
@@ -134,8 +134,9 @@ fn line(
 ) -> AnyView {
     let engine = expect_context::<Engine>();
     let state = expect_context::<AppState>();
-    let cells = each(cells.into_iter().zip(columns), |(cell, is_number)| {
-        view! { <td class:n=*is_number>{with_units(&cell)}</td> }
+    let cells = cells.into_iter().zip(columns).zip(0..);
+    let cells = each(cells, |((cell, is_number), at)| {
+        view! { <td class:n=*is_number class:key={at == 0}>{with_units(&cell)}</td> }
     });
     let has_trace = rank.is_some_and(|rank| job.has_trace_of(rank));
     let pick = picked.map(|Picked(picked)| {

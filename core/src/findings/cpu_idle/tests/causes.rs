@@ -189,7 +189,11 @@ fn gaps_inside_graphs_are_their_own() {
     assert_eq!(longest(&profile), ("graph_launch".to_owned(), 40.0));
     let report = Report::new(&profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("cpu_idle").unwrap();
-    assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
+    assert!(
+        outcome.notes[0]
+            .text
+            .starts_with("The trace has launches of GPU graphs.")
+    );
 }
 
 /// Between two replays of a graph a Python frame runs for 2 ms; no operators were recorded.

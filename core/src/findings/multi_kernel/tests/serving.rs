@@ -86,7 +86,8 @@ fn copies_around_all_reduces_are_one_finding_with_them() {
 fn the_all_reduces_of_a_step_are_counted() {
     let notes = |n_reduced| {
         outcome(&decode(None, n_reduced), &ReportOptions::default())
-            .notes
+            .note_texts()
+            .collect::<Vec<_>>()
             .join("\n")
     };
     // 2 · 3 layers + 1.

@@ -87,7 +87,7 @@ fn category(source: &Input, outcome: &Outcome, cards: &[Card]) -> Part {
         document.text(&overview(source, outcome));
         tables(document, source, outcome);
         document.table(figures(&outcome.facts));
-        document.texts(&outcome.notes);
+        document.texts(outcome.note_texts());
         let ranked = source.report.analyses.findings.ranked.iter();
         for (ranked, card) in ranked.zip(cards) {
             if ranked.analysis == outcome.kind {

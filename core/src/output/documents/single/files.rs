@@ -108,7 +108,7 @@ fn overview(document: &mut Document, source: &Input, outcome: &Outcome) {
 
 fn notes(document: &mut Document, _: &Input, outcome: &Outcome) {
     document.table(figures(&outcome.facts));
-    document.texts(&outcome.notes);
+    document.texts(outcome.note_texts());
 }
 
 /// The findings of an analysis, in the order of all findings, or a sentence if there are none.

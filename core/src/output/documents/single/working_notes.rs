@@ -377,7 +377,7 @@ pub(super) fn gaps(source: &Input) -> Document {
             Status::NoData if !has_gpu => {}
             Status::NoData if kind.tier == Tier::Compute => absent.push(kind.subject),
             Status::NoData => items.push(format!("No {} in this trace.", kind.subject)),
-            Status::Done => items.extend(outcome.notes.iter().cloned()),
+            Status::Done => items.extend(outcome.note_texts().map(str::to_owned)),
         }
     }
     if !absent.is_empty() {

@@ -26,7 +26,7 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
     let shared = &mut [
         ("category_findings", found.collect()),
         ("tables", list(&outcome.tables, Table::of)),
-        ("notes", json!(outcome.notes)),
+        ("notes", outcome.note_texts().collect()),
     ];
     let input = report.analysis_input(profile);
     // System analyses have metrics of their own instead of operations.

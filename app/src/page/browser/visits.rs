@@ -1,0 +1,103 @@
+//! Places that the user left, by history entry: going back shows them as they were.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use gloo::timers::callback::Timeout;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, HtmlElement};
+
+use super::embedded::is_sandboxed;
+use super::focus::focused;
+use super::{after_paint, by_id, first, window};
+
+thread_local! {
+    /// The number of the shown history entry.
+    static SHOWN: Cell<u64> = const { Cell::new(0) };
+    static LEFT: RefCell<BTreeMap<u64, Left>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// The element whose content scrolls.
+const CONTENT: &str = "main";
+
+/// How a place was left.
+#[derive(Debug, Clone)]
+pub struct Left {
+    scrolled_px: i32,
+    /// Where the link that had the focus leads.
+    link: Option<String>,
+}
+
+/// Numbers the first entry.
+pub(super) fn start() {
+    mark(new_entry());
+}
+
+/// Remembers how the shown place is left for a new entry, and returns what that entry is marked with.
+pub(super) fn leave() -> JsValue {
+    remember();
+    let entry = new_entry();
+    SHOWN.set(entry);
+    JsValue::from_f64(entry as f64)
+}
+
+/// Another entry is shown: how it was left, if it was shown before.
+pub(super) fn arrive() -> Option<Left> {
+    // A sandboxed frame may have no history, and goes to other hashes by itself.
+    if is_sandboxed() {
+        return None;
+    }
+    remember();
+    let history = window().history().ok()?;
+    match history.state().ok().and_then(|entry| entry.as_f64()) {
+        Some(entry) => {
+            SHOWN.set(entry as u64);
+            LEFT.with_borrow_mut(|left| left.remove(&(entry as u64)))
+        }
+        None => {
+            mark(new_entry());
+            None
+        }
+    }
+}
+
+/// Numbers go on rising when the page is loaded again, because the browser keeps its entries.
+fn new_entry() -> u64 {
+    (SHOWN.get() + 1).max(js_sys::Date::now() as u64)
+}
+
+fn mark(entry: u64) {
+    SHOWN.set(entry);
+    if let Ok(history) = window().history() {
+        let _ = history.replace_state_with_url(&JsValue::from_f64(entry as f64), "", None);
+    }
+}
+
+fn remember() {
+    let link = focused().and_then(|element| element.get_attribute("href"));
+    let scrolled_px = by_id(CONTENT).map_or(0, |content: Element| content.scroll_top());
+    let left = Left { scrolled_px, link };
+    LEFT.with_borrow_mut(|all| all.insert(SHOWN.get(), left));
+}
+
+/// Scrolls to where a place was left, and focuses the link that led away, as soon as they are drawn.
+pub fn return_to(left: Left) {
+    const TRIES: u32 = 8;
+    fn attempt(left: Left, tries: u32) {
+        let Some(content) = by_id::<Element>(CONTENT) else {
+            return;
+        };
+        let link = left.link.as_ref();
+        let link = link.and_then(|href| first(&format!("#{CONTENT} a[href=\"{href}\"]")));
+        let is_drawn = left.link.is_none() || link.is_some();
+        if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
+            let _ = link.focus();
+        }
+        content.set_scroll_top(left.scrolled_px);
+        let is_there = content.scroll_top() == left.scrolled_px;
+        if !(is_drawn && is_there) && tries < TRIES {
+            Timeout::new(60, move || attempt(left, tries + 1)).forget();
+        }
+    }
+    after_paint(move || attempt(left, 0));
+}
