@@ -83,21 +83,25 @@ fn remember() {
 /// Scrolls to where a place was left, and focuses the link that led away, as soon as they are drawn.
 pub fn return_to(left: Left) {
     const TRIES: u32 = 8;
-    fn attempt(left: Left, tries: u32) {
+    fn attempt(mut left: Left, mut is_there: bool, tries: u32) {
         let Some(content) = by_id::<Element>(CONTENT) else {
             return;
         };
         let link = left.link.as_ref();
-        let link = link.and_then(|href| first(&format!("#{CONTENT} a[href=\"{href}\"]")));
-        let is_drawn = left.link.is_none() || link.is_some();
+        let link = link.and_then(|href| first(&format!("a[href=\"{href}\"]")));
         if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
             let _ = link.focus();
+            left.link = None;
+            is_there = false;
         }
-        content.set_scroll_top(left.scrolled_px);
-        let is_there = content.scroll_top() == left.scrolled_px;
-        if !(is_drawn && is_there) && tries < TRIES {
-            Timeout::new(60, move || attempt(left, tries + 1)).forget();
+        // The user may scroll on meanwhile.
+        if !is_there {
+            content.set_scroll_top(left.scrolled_px);
+            is_there = content.scroll_top() == left.scrolled_px;
+        }
+        if (left.link.is_some() || !is_there) && tries < TRIES {
+            Timeout::new(60, move || attempt(left, is_there, tries + 1)).forget();
         }
     }
-    after_paint(move || attempt(left, 0));
+    after_paint(move || attempt(left, false, 0));
 }
