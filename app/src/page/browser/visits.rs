@@ -1,7 +1,6 @@
 //! Places that the user left, by history entry: going back shows them as they were.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::{JsCast, JsValue};
@@ -14,7 +13,7 @@ use super::{after_paint, by_id, first, window};
 thread_local! {
     /// The number of the shown history entry.
     static SHOWN: Cell<u64> = const { Cell::new(0) };
-    static LEFT: RefCell<BTreeMap<u64, Left>> = const { RefCell::new(BTreeMap::new()) };
+    static LEFT: RefCell<Vec<(u64, Left)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The element whose content scrolls.
@@ -52,7 +51,10 @@ pub(super) fn arrive() -> Option<Left> {
     match history.state().ok().and_then(|entry| entry.as_f64()) {
         Some(entry) => {
             SHOWN.set(entry as u64);
-            LEFT.with_borrow_mut(|left| left.remove(&(entry as u64)))
+            LEFT.with_borrow(|all| {
+                let left = all.iter().rfind(|(of, _)| *of == entry as u64);
+                left.map(|(_, left)| left.clone())
+            })
         }
         None => {
             mark(new_entry());
@@ -77,7 +79,7 @@ fn remember() {
     let link = focused().and_then(|element| element.get_attribute("href"));
     let scrolled_px = by_id(CONTENT).map_or(0, |content: Element| content.scroll_top());
     let left = Left { scrolled_px, link };
-    LEFT.with_borrow_mut(|all| all.insert(SHOWN.get(), left));
+    LEFT.with_borrow_mut(|all| all.push((SHOWN.get(), left)));
 }
 
 /// Scrolls to where a place was left, and focuses the link that led away, as soon as they are drawn.
