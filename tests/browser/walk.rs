@@ -70,6 +70,27 @@ fn by_mouse() {
     });
 }
 
+#[test]
+fn back_leads_to_where_a_view_was_left() {
+    with_page("walk-scrolled", async |page| {
+        page.open_sample().await;
+        page.resize(1000, 500).await;
+        let link = "[data-testid=finding][open] .evidence [data-to=tree]";
+        page.find(link).await;
+        page.js(&format!(
+            "$('{link}').scrollIntoView({{ block: 'center' }}); window.left = $('main').scrollTop;"
+        ))
+        .await;
+        page.click(link).await;
+        page.wait_hash("#/tree").await;
+        page.js("history.back()").await;
+        page.wait_for(&format!(
+            "window.left > 0 && $('main').scrollTop === window.left && document.activeElement === $('{link}')"
+        ))
+        .await;
+    });
+}
+
 /// Tabs to an element, and presses Enter.
 async fn enter(page: &Page, css: &str) {
     /// The most tab stops that are acceptable for a keyboard user.

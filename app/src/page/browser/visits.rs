@@ -1,7 +1,6 @@
 //! Places that the user left, by history entry: going back shows them as they were.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::{JsCast, JsValue};
@@ -14,7 +13,7 @@ use super::{after_paint, by_id, first, window};
 thread_local! {
     /// The number of the shown history entry.
     static SHOWN: Cell<u64> = const { Cell::new(0) };
-    static LEFT: RefCell<BTreeMap<u64, Left>> = const { RefCell::new(BTreeMap::new()) };
+    static LEFT: RefCell<Vec<(u64, Left)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The element whose content scrolls.
@@ -52,7 +51,10 @@ pub(super) fn arrive() -> Option<Left> {
     match history.state().ok().and_then(|entry| entry.as_f64()) {
         Some(entry) => {
             SHOWN.set(entry as u64);
-            LEFT.with_borrow_mut(|left| left.remove(&(entry as u64)))
+            LEFT.with_borrow(|all| {
+                let left = all.iter().rfind(|(of, _)| *of == entry as u64);
+                left.map(|(_, left)| left.clone())
+            })
         }
         None => {
             mark(new_entry());
@@ -77,27 +79,31 @@ fn remember() {
     let link = focused().and_then(|element| element.get_attribute("href"));
     let scrolled_px = by_id(CONTENT).map_or(0, |content: Element| content.scroll_top());
     let left = Left { scrolled_px, link };
-    LEFT.with_borrow_mut(|all| all.insert(SHOWN.get(), left));
+    LEFT.with_borrow_mut(|all| all.push((SHOWN.get(), left)));
 }
 
 /// Scrolls to where a place was left, and focuses the link that led away, as soon as they are drawn.
 pub fn return_to(left: Left) {
     const TRIES: u32 = 8;
-    fn attempt(left: Left, tries: u32) {
+    fn attempt(mut left: Left, mut is_there: bool, tries: u32) {
         let Some(content) = by_id::<Element>(CONTENT) else {
             return;
         };
         let link = left.link.as_ref();
-        let link = link.and_then(|href| first(&format!("#{CONTENT} a[href=\"{href}\"]")));
-        let is_drawn = left.link.is_none() || link.is_some();
+        let link = link.and_then(|href| first(&format!("a[href=\"{href}\"]")));
         if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
             let _ = link.focus();
+            left.link = None;
+            is_there = false;
         }
-        content.set_scroll_top(left.scrolled_px);
-        let is_there = content.scroll_top() == left.scrolled_px;
-        if !(is_drawn && is_there) && tries < TRIES {
-            Timeout::new(60, move || attempt(left, tries + 1)).forget();
+        // The user may scroll on meanwhile.
+        if !is_there {
+            content.set_scroll_top(left.scrolled_px);
+            is_there = content.scroll_top() == left.scrolled_px;
+        }
+        if (left.link.is_some() || !is_there) && tries < TRIES {
+            Timeout::new(60, move || attempt(left, is_there, tries + 1)).forget();
         }
     }
-    after_paint(move || attempt(left, 0));
+    after_paint(move || attempt(left, false, 0));
 }

@@ -1,5 +1,6 @@
 //! The summary of many traces, in a worker of its own.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use leptos::prelude::*;
@@ -58,8 +59,8 @@ impl Engine {
             let worker = self.own_worker(
                 files,
                 OF_FLEET,
-                move |reply, message| self.on_fleet_reply(reply, message),
-                move |reason| self.fleet_failed(format!("reading it stopped ({reason})")),
+                Box::new(move |reply, message| self.on_fleet_reply(reply, message)),
+                Rc::new(move |reason| self.fleet_failed(format!("reading it stopped ({reason})"))),
             );
             let posted = worker.and_then(|worker| {
                 worker.post(0, &Request::OpenFleet, std::slice::from_ref(&file))?;

@@ -1,6 +1,7 @@
 //! The job itself, in a worker of its own, which receives each file's digest, combines them, and answers queries about
 //! steps. What has been read so far is shown while the rest is read.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use gloo::timers::callback::Timeout;
@@ -142,8 +143,8 @@ impl Engine {
                 let started = self.own_worker(
                     inner.files.as_ref()?,
                     OF_JOB,
-                    move |reply, _| self.on_job_reply(reply),
-                    move |reason| self.job_crashed(reason),
+                    Box::new(move |reply, _| self.on_job_reply(reply)),
+                    Rc::new(move |reason| self.job_crashed(reason)),
                 );
                 match started {
                     Ok(worker) => ranks.worker = Some(worker),

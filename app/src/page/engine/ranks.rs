@@ -2,6 +2,7 @@
 //! kept, so that a rank can be opened as a trace.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use dormer_core::base::format;
 use js_sys::{Array, Uint8Array};
@@ -216,12 +217,14 @@ impl Engine {
     }
 
     fn reader(self, number: u32, files: &WorkerFiles) -> Result<Reader, String> {
-        let on_stop = move |reason: &str| {
+        let on_stop = Rc::new(move |reason: &str| {
             let why =
                 format!("the analysis stopped ({reason}); it may need more memory than there is");
             self.rank_read(number, true, Err(why));
-        };
-        let on_reply = move |reply, message: &JsValue| self.on_rank_reply(number, reply, message);
+        });
+        let on_reply = Box::new(move |reply, message: &JsValue| {
+            self.on_rank_reply(number, reply, message);
+        });
         Ok(Reader {
             number,
             at: None,

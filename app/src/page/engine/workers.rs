@@ -48,17 +48,17 @@ pub(super) struct Running {
 }
 
 impl Engine {
-    /// Starts a worker of a kind. `on_reply` gets what it sends, with the message; `on_stop` the reason if it stops.
+    /// Starts a worker of a kind. `on_reply` gets what it sends, with the message; `on_stop` the reason if it stops. Not
+    /// generic: compiled once for all kinds.
     pub(super) fn own_worker(
         self,
         files: &WorkerFiles,
         kind: &str,
-        on_reply: impl Fn(Reply, &JsValue) + 'static,
-        on_stop: impl Fn(&str) + 'static,
+        on_reply: Box<dyn Fn(Reply, &JsValue)>,
+        on_stop: Rc<dyn Fn(&str)>,
     ) -> Result<OwnWorker, String> {
         let worker = browser::start_worker(files, kind)?;
         let n_requests = Cell::new(0);
-        let on_stop = Rc::new(on_stop);
         let on_crash = on_stop.clone();
         let on_message = move |message: &JsValue| {
             if let Some(reason) = wire::part(message, "crash").as_string() {
@@ -133,8 +133,8 @@ impl Engine {
             let made = self.own_worker(
                 inner.files.as_ref()?,
                 "",
-                move |reply, message| self.on_reply(reply, message),
-                move |reason| self.crashed(reason),
+                Box::new(move |reply, message| self.on_reply(reply, message)),
+                Rc::new(move |reason| self.crashed(reason)),
             );
             Some(made.map(|worker| Running {
                 worker,
@@ -176,7 +176,8 @@ impl Engine {
         self.inner.try_update_value(|inner| {
             let is_used = inner.running.as_ref().is_none_or(|running| running.used);
             let files = inner.files.as_ref().filter(|_| !is_used);
-            let worker = files.map(|files| self.own_worker(files, WARM_UP, on_reply, |_| {}));
+            let worker = files
+                .map(|files| self.own_worker(files, WARM_UP, Box::new(on_reply), Rc::new(|_| {})));
             inner.warming = worker.and_then(Result::ok);
         });
     }

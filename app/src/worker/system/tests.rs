@@ -138,3 +138,15 @@ fn copies_and_collectives_have_their_figures() {
     assert_eq!(cells(copied, "Host memory"), "pageable");
     assert!(copied.rows[0].event.is_some());
 }
+
+#[test]
+fn a_note_is_in_the_section_that_it_is_about() {
+    let facts = system_of(&waiting());
+    let frames = |key: &str| {
+        let notes = section(&facts, key).notes.iter();
+        notes
+            .filter(|note| note.starts_with("Python frames"))
+            .count()
+    };
+    assert_eq!((frames("idle"), frames("cpu")), (0, 1));
+}

@@ -179,9 +179,9 @@ const IN_BOTH: &str = "in-both";
 fn in_both(most: &SharedWaste) -> impl IntoView + use<> {
     view! {
         <p>
-            "Both traces have inefficiencies that no difference shows. The largest: "
+            "Both traces have inefficiencies that no difference shows; the largest: "
             <button type="button" class="link" on:click=|_| browser::go_to_element(IN_BOTH)>{prose(most.title.clone())}</button>
-            ", which saves " <b>{with_units(&most.saves)}</b> " on the target."
+            ". Fixing it saves " <b>{with_units(&most.saves)}</b> " on the target."
         </p>
     }
 }
