@@ -73,6 +73,19 @@ fn a_kernel_in_few_workgroups_leaves_most_of_the_gpu_idle() {
     );
     assert_eq!(finding.impact, None);
     assert_eq!(patterns(&kernel_in(304)), ["unmodeled_significant"]);
+    // A fill takes nearly all of the time.
+    let loss_in = |fill_us: f64| {
+        let grid = r#""grid": [1, 1, 1], "block": [256, 1, 1]"#;
+        let fill = "vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>";
+        let kernels = [
+            (fill, fill_us),
+            ("nll_loss_backward_reduce_cuda_kernel_2d", 2_000.0),
+        ];
+        let calls = Calls::new().kernels("aten::nll_loss_backward", "", &kernels);
+        calls.with(|table| table.args(grid)).outcome("reduce")
+    };
+    assert_eq!(patterns(&loss_in(100.0)), ["few_workgroups"]);
+    assert_eq!(patterns(&loss_in(28_000.0)), ["unmodeled_significant"]);
 }
 
 /// 4·4·32·8 192²·128 operations take 4.44 ms at the 989.4 TFLOPS of an H100, if all blocks are computed.
