@@ -30,7 +30,10 @@ impl Comparison {
         let per_step = self.per_step();
         if total.difference() == 0 && per_step.is_none() {
             let time = times.target;
-            return format!("Both traces take {time}, but spend it differently.");
+            return match self.is_about_same() {
+                true => format!("Both traces take {time}. No notable difference."),
+                false => format!("Both traces take {time}, but spend it differently."),
+            };
         }
         let mut text = format!(
             "{target} takes {}, {reference} {}: {}{}.",

@@ -296,6 +296,16 @@ pub fn saved_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     Some(won.max(0.0).round() as i64)
 }
 
+/// The same for work of which only the kernel is known, on vector units: the difference of the rates.
+pub(super) fn saved_by_matrix_units(input: &Input, row: &Row) -> Option<i64> {
+    let vector = input
+        .gpu()?
+        .vector_rate(Precision::Fp32, input.options.basis)?;
+    let (_, matrix) = matrix_rate_16_bit(input)?;
+    let share = 1.0 - vector.tflops / matrix.tflops.max(1e-9);
+    Some((row.time_ns as f64 * share).max(0.0).round() as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,5 @@
 //! Merges findings with one cause into one finding: findings within a larger one, and what all kernels share because no
-//! operators were recorded.
+//! operators, or no shapes, were recorded.
 
 use super::compute::time_and_share;
 use super::finding::{Effect, Finding, Impact, Priority};
@@ -85,7 +85,19 @@ pub(super) fn merge(outer: &mut Finding, inner: &Finding) -> bool {
 
 const UNMODELLED: &str = "unmodeled_significant";
 /// The key of the merged finding where no operators were recorded.
-pub(super) const UNRECORDED: &str = "operators_not_recorded";
+const UNRECORDED: &str = "operators_not_recorded";
+/// The key of the merged finding where no shapes were recorded.
+const WITHOUT_SHAPES: &str = "shapes_not_recorded";
+
+/// Whether a finding is that something is unknown because it was not recorded.
+pub(super) fn is_merged(finding: &Finding) -> bool {
+    [UNRECORDED, WITHOUT_SHAPES].contains(&finding.pattern)
+}
+
+/// Whether a finding says no more than that nothing is known of what an operation has to do.
+pub(super) fn is_of_unknown_work(finding: &Finding) -> bool {
+    finding.pattern == UNMODELLED || is_merged(finding)
+}
 
 pub(super) const DOCS: Docs = || rule::docs(RULES);
 
@@ -118,38 +130,73 @@ impl Subject for Finding {
     fn words(group: &Group<Self>) -> Words {
         let n = group.observed.iter().map(|one| one.operations.len() as u64);
         let time_ns = group.sum(|one| one.time_ns);
+        let n = n.sum();
         vec![
-            ("kernels", format::counted(n.sum(), "kernel")),
+            ("kernels", format::counted(n, "kernel")),
+            ("operators", format::counted(n, "operator")),
             ("time", time_and_share(time_ns, group.input)),
         ]
     }
 }
 
-const RULES: &[Rule<Finding>] = &[Rule {
-    key: UNRECORDED,
-    when: "no operators were recorded and several findings are about kernels without a model",
-    title: "No operators were recorded",
-    issue: "{kernels} take {time}, and no operator with shapes is known to launch them.",
-    model: "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then their efficiency is known, and what calls them.",
-    kernel: "measure the longest under a hardware profiler.",
-    notes: &[
-        "Nothing in the trace tells their FLOPs and bytes, so their efficiency is unknown and the saving a rule of thumb.",
-    ],
-    saves: Saves::Evidence,
-    ..Rule::BASE
-}];
+const RULES: &[Rule<Finding>] = &[
+    Rule {
+        key: UNRECORDED,
+        when: "no operators were recorded and several findings are about kernels without a model",
+        applies: |input, _| !input.profile.has_cpu_ops(),
+        title: "No operators were recorded",
+        issue: "{kernels} take {time}, and no operator with shapes is known to launch them.",
+        model: "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then their efficiency is known, and what calls them.",
+        kernel: "measure the longest under a hardware profiler.",
+        notes: &[
+            "Nothing in the trace tells their FLOPs and bytes, so their efficiency is unknown and the saving a rule of thumb.",
+        ],
+        saves: Saves::Evidence,
+        ..Rule::BASE
+    },
+    Rule {
+        key: WITHOUT_SHAPES,
+        when: "no shapes were recorded and several findings are about operators without a model",
+        title: "No shapes were recorded",
+        issue: "{operators} take {time}, and the shapes of their tensors were not recorded.",
+        model: "record shapes as well (`record_shapes=True`): then their efficiency is known.",
+        kernel: "measure the longest under a hardware profiler.",
+        notes: &[
+            "Nothing in the trace tells their FLOPs and bytes, so their efficiency is unknown.",
+        ],
+        saves: Saves::Evidence,
+        effect: Effect::FirstStep,
+        is_pattern: false,
+        ..Rule::BASE
+    },
+];
+
+/// Whether shapes were recorded for any operation.
+pub(super) fn has_shapes(input: &Input) -> bool {
+    let mut all = input.operations();
+    all.any(|(_, operation, _)| !operation.dims(input.profile).is_empty())
+}
 
 type Found = (&'static AnalysisKind, Finding);
 
-/// Where no operators were recorded, merges all findings about unknown work into one. Also returns the analyses whose
-/// findings were merged, except that of the longest.
+/// Where no operators or no shapes were recorded, merges all findings about unknown work into one. Also returns the
+/// analyses whose findings were merged, except that of the longest.
 pub(super) fn merge_unrecorded(
     input: &Input,
     all: Vec<Found>,
 ) -> (Vec<Found>, Vec<&'static AnalysisKind>) {
-    let is_one = |finding: &Finding| finding.pattern == UNMODELLED;
+    let has_operators = input.profile.has_cpu_ops();
+    let has_shapes = || has_shapes(input);
+    // With operators, shapes alone are missing; that kernels of their own have none is not for lack of recording.
+    let is_of_operators = |finding: &Finding| {
+        let mut all = finding.operations.iter().map(|at| input.operation(*at));
+        finding.impact.is_none() && all.all(|operation| !operation.is_kernel())
+    };
+    let is_one = |finding: &Finding| {
+        finding.pattern == UNMODELLED && (!has_operators || is_of_operators(finding))
+    };
     let n = all.iter().filter(|(_, finding)| is_one(finding)).count();
-    if input.profile.has_cpu_ops() || n < 2 {
+    if n < 2 || (has_operators && has_shapes()) {
         return (all, Vec::new());
     }
     let (mut unknown, mut findings): (Vec<_>, Vec<_>) =
@@ -278,6 +325,29 @@ mod tests {
         // Failed allocations need a different fix.
         let two = ranked(vec![idle, calls(Priority::High)]);
         assert_eq!(titles(&two), ["allocation", "driver"]);
+    }
+
+    /// Operators of 30 and 30 µs in a run of 60.
+    #[test]
+    fn operators_of_unknown_work_are_one_finding_where_no_shapes_were_recorded() {
+        let patterns = |args: &str| {
+            let profile = Timetable::new()
+                .op("aten::mm", 0..2)
+                .args(args)
+                .launched("gemm_kernel", 0..1, 0..30)
+                .op("aten::_softmax", 2..4)
+                .args(args)
+                .launched("softmax_kernel", 2..3, 30..60)
+                .profile();
+            let report = Report::new(&profile, &crate::testing::options_on("H100"));
+            let ranked = report.analyses.findings.ranked.iter();
+            let found = ranked.map(|one| (one.finding.pattern, one.finding.time_ns));
+            found
+                .filter(|(pattern, _)| pattern.ends_with("recorded"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(patterns(r#""External id": 1"#), [(WITHOUT_SHAPES, 60_000)]);
+        assert_eq!(patterns(r#""Input Dims": [[8, 8], [8, 8]]"#), []);
     }
 
     /// Kernels of 30, 20 and 10 µs in a run of 60, without any operator.

@@ -46,8 +46,8 @@ pub struct Findings {
 }
 
 /// Ranks the findings: by the middle of the impact, its upper end, then time, then memory, then the order of the
-/// analyses. So savings that depend on the CPU launching in time come later, unknown savings after that, and findings
-/// that save only memory come last.
+/// analyses. So savings that depend on the CPU launching in time come later, unknown savings after that (causes before
+/// what is merely not known), and findings that save only memory come last.
 pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     let all = outcomes.iter().flat_map(|outcome| {
         let findings = outcome.findings.iter();
@@ -63,15 +63,23 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
             let impact = finding.impact;
             impact.map_or((-1, -1), |impact| (impact.mid_ns, impact.high_ns))
         };
+        // A cause comes before what is merely not known, and that before memory.
+        let unknown = |one: &Finding| (one.time_ns == 0, one_cause::is_of_unknown_work(one));
         let rest = |finding: &Finding| (finding.time_ns, finding.memory_bytes);
-        saving(b).cmp(&saving(a)).then(rest(b).cmp(&rest(a)))
+        (saving(b).cmp(&saving(a)))
+            .then(unknown(a).cmp(&unknown(b)))
+            .then(rest(b).cmp(&rest(a)))
     });
     let (ranked, mut within) = numbered(input, shown);
-    let unrecorded = |one: &&RankedFinding| one.finding.pattern == one_cause::UNRECORDED;
+    let unrecorded = |one: &&RankedFinding| one_cause::is_merged(&one.finding);
     if let Some(one) = ranked.iter().find(unrecorded) {
+        let title = match input.profile.has_cpu_ops() {
+            true => "Operators without a FLOP/byte model",
+            false => "Kernels without a FLOP/byte model",
+        };
         let goes_with = |analysis| Within {
             analysis,
-            title: "Kernels without a FLOP/byte model".to_owned(),
+            title: title.to_owned(),
             number: one.number,
         };
         within.splice(0..0, merged.into_iter().map(goes_with));

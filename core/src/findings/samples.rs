@@ -111,6 +111,11 @@ impl Calls {
         self
     }
 
+    /// When the next call starts on the CPU.
+    pub(super) fn now_us(&self) -> u32 {
+        self.host_us
+    }
+
     pub(super) fn profile(&self) -> Profile {
         self.timetable.profile()
     }

@@ -107,8 +107,11 @@ pub(crate) enum Movement {
 }
 
 impl Movement {
-    /// From the name of an operator.
+    /// From the name of an operator, or of a kernel where no operator is known.
     pub(crate) fn of_name(name: &str) -> Option<Movement> {
+        if name.contains("CatArrayBatchedCopy") {
+            return Some(Movement::Concatenation);
+        }
         match ElementwiseKind::base_name(name) {
             "cat" | "concat" | "concatenate" | "hstack" | "stack" | "vstack" => {
                 Some(Movement::Concatenation)

@@ -1,5 +1,7 @@
 //! Chains of operators that could be fused into one kernel, by the names of operators and modules.
 
+use std::ops::Range;
+
 use ChainKind::*;
 
 use super::words::holds;
@@ -50,6 +52,32 @@ const CONTAINERS: &[&str] = &[
 fn is_gate(ops: &[&str], activation: &str) -> bool {
     let mut from = ops.iter().skip_while(|op| **op != activation);
     from.any(|op| *op == "mul")
+}
+
+/// Where the operators of an RMS or layer norm are in a chain that goes on before or after them.
+pub(crate) fn norm_within(ops: &[&str]) -> Option<Range<usize>> {
+    let is = |at: usize, names: &[&str]| ops.get(at).is_some_and(|op| names.contains(op));
+    let root = ops.iter().position(|op| *op == "rsqrt")?;
+    let mut start = ops.get(..root)?.iter().position(|op| *op == "mean")?;
+    let before = |at: usize, names: &[&str]| at > 0 && is(at - 1, names);
+    // The mean of the squares, or the mean that a layer norm subtracts.
+    let subtracts = ops.get(start..root)?.contains(&"sub");
+    if !subtracts && before(start, &["pow", "square", "mul"]) {
+        start -= 1;
+    }
+    // The norm computes in FP32.
+    if before(start, &["copy"]) {
+        start -= 1;
+    }
+    // The inverse root and the weight are multiplied in; a layer norm also adds a bias.
+    let (mut end, mut n_factors) = (root + 1, 0);
+    while n_factors < 2 && is(end, &["mul", "copy"]) {
+        n_factors += usize::from(is(end, &["mul"]));
+        end += 1;
+    }
+    end += usize::from(subtracts && is(end, &["add"]));
+    end += usize::from(is(end, &["copy"]));
+    Some(start..end)
 }
 
 /// Whether an operator is a fused norm.

@@ -269,6 +269,11 @@ pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
     holds(kernel, WORDS)
 }
 
+/// Whether the name of a kernel says that it multiplies or convolves FP32 on vector units.
+pub(crate) fn is_fp32_on_vector_units(kernel: &str) -> bool {
+    is_on_vector_units(kernel) && holds(kernel, &["_sgemm", "f32f32_f32f32", "scudnn"])
+}
+
 /// Whether the name of a kernel says that it is a fallback for shapes without a tuned kernel.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
     holds(kernel, &["naive", "fallback", "ref_matmul", "ref_gemm"])
@@ -362,6 +367,14 @@ mod tests {
             "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>"
         ));
         assert!(is_on_vector_units("ampere_sgemm_128x64_nn"));
+        assert!(is_fp32_on_vector_units("ampere_sgemm_128x64_nn"));
+        assert!(is_fp32_on_vector_units(
+            "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__51_cublas"
+        ));
+        assert!(!is_fp32_on_vector_units(
+            "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16"
+        ));
+        assert!(!is_fp32_on_vector_units("ampere_cgemm_64x64_nn"));
         assert!(is_on_vector_units("ampere_cgemm_64x64_nn"));
         assert!(!is_on_vector_units("cutlass_80_tensorop_s1688gemm_128x128"));
         assert!(is_fallback(

@@ -167,7 +167,14 @@ pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
 
 /// `layer_norm(x, normalized_shape, scale, shift, …)`.
 pub(super) fn layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
-    view(0, product(&input.integers(1)?)).norm(input)
+    view(0, normalized(input, 1, 2)?).norm(input)
+}
+
+/// The number of elements that are normalized together. Where values of arguments were not recorded, it is the size of
+/// the scale.
+fn normalized(input: &OpInput, shape: usize, scale: usize) -> Option<f64> {
+    let recorded = input.integers(shape).map(|sizes| product(&sizes));
+    recorded.or_else(|| Some(product(input.sizes(scale)?)))
 }
 
 /// `FusedLayerNormAffineFunction(x, scale, shift, …)` of apex, `FastLayerNormFN` likewise.
@@ -184,7 +191,7 @@ pub(super) fn native_layer_norm_backward(input: &OpInput) -> Option<Modeled> {
         is_affine: *mask.get(1)?,
         has_bias: *mask.get(2)?,
         output_mask: Some(mask),
-        ..view(1, product(&input.integers(2)?))
+        ..view(1, normalized(input, 2, 5)?)
     };
     view.norm(input)?.backward()
 }
@@ -209,7 +216,7 @@ pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modeled> {
 /// root, 2; then two multiplications per element.
 pub(super) fn rms_norm(input: &OpInput) -> Option<Modeled> {
     let n = product(input.sizes(0)?);
-    let channels = product(&input.integers(1)?);
+    let channels = normalized(input, 1, 2)?;
     let modeled = vectors(input.dtype(0), rms_flops(n, channels)?, 2.0 * n + channels);
     Some(modeled.with(rms_view(0, channels).params(input)))
 }

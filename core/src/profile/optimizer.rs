@@ -57,10 +57,20 @@ impl OptimizerStep {
         self.at.span.start_ns
     }
 
-    /// Whether the first call of an operation is inside it.
-    pub(crate) fn holds(&self, profile: &Profile, operation: &Operation) -> bool {
-        let mut first = operation.first().into_iter();
-        first.any(|call| self.holds_call(profile, call.event))
+    /// The first of some steps that an operation is a part of: at least half of its calls are inside steps, as the range
+    /// around a step in which the recording starts is missing.
+    pub(crate) fn of<'a>(
+        steps: &'a [OptimizerStep],
+        profile: &Profile,
+        operation: &Operation,
+    ) -> Option<&'a OptimizerStep> {
+        let holding = |event| steps.iter().find(|step| step.holds_call(profile, event));
+        let inside = operation
+            .calls
+            .iter()
+            .filter_map(|call| holding(call.event));
+        let first = inside.clone().next()?;
+        (2 * inside.count() >= operation.calls.len()).then_some(first)
     }
 
     /// Whether a call starts inside it.

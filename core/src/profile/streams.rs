@@ -62,6 +62,8 @@ pub(crate) fn steps<'a>(
                     n_kernels: 1,
                 }));
             }
+            // What takes no time separates nothing.
+            (None, _) if ns == 0 => {}
             (None, _) => {
                 last_call = None;
                 steps.push(None);

@@ -183,7 +183,7 @@ pub(super) fn optimizers(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> V
     let mut found = by_key(alignment, all, |which, rows| {
         let profile = all.sides.get(which).profile;
         let steps = steps.get(which);
-        let holding = |one: &Operation| steps.iter().find(|step| step.holds(profile, one));
+        let holding = |one: &Operation| OptimizerStep::of(steps, profile, one);
         let mut operations = all.operations(which, rows);
         let first = holding(operations.next()?)?;
         let is_inside = operations.all(|one| holding(one).is_some());

@@ -178,11 +178,12 @@ pub fn are_idle_units_half(few_workgroups: Option<(u64, u32)>, row: &Row) -> boo
 
 /// The workgroups of the kernel that takes most of an operation without a model, and the compute units.
 fn launched_workgroups(input: &Input, row: &Row) -> Option<(u64, u32)> {
-    /// Of the time in kernels that do the work.
+    /// Of the operation's time, helper kernels such as fills included.
     const MOST: f64 = 0.8;
     let all = MeasuredOperations::of(input.profile);
     let measured = all.get(input.profile, row.operation)?;
-    let kernel = measured.main.filter(|_| measured.main_share >= MOST)?;
+    let of_main_ns = row.time_ns.saturating_sub(measured.helper_ns()) as f64 * measured.main_share;
+    let kernel = (measured.main).filter(|_| of_main_ns >= row.time_ns as f64 * MOST)?;
     kernel.workgroups().zip(input.n_units())
 }
 

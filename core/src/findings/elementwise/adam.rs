@@ -107,8 +107,8 @@ pub(super) fn find_fused_steps(input: &Input, observed: &mut [Observed]) {
 }
 
 fn is_in_step(input: &Input, observed: &Observed, is_meant: fn(&OptimizerStep) -> bool) -> bool {
-    let mut steps = observed.steps.iter().filter(|step| is_meant(step));
-    steps.any(|step| step.holds(input.profile, observed.operation))
+    let step = OptimizerStep::of(observed.steps, input.profile, observed.operation);
+    step.is_some_and(is_meant)
 }
 
 /// Decided by the ranges around steps; without ranges, by operations that only Adam combines.

@@ -172,9 +172,7 @@ impl<'a> Observed<'a> {
         STEP_OPS.contains(&self.name)
             && match self.steps {
                 [] => STEP_OPS_ALONE.contains(&self.name) && input.profile.is_training(),
-                steps => steps
-                    .iter()
-                    .any(|step| step.holds(input.profile, self.operation)),
+                steps => OptimizerStep::of(steps, input.profile, self.operation).is_some(),
             }
     }
 

@@ -3,12 +3,12 @@
 //! Three kinds of evidence are required: the steps follow one another on a stream with nothing in between; the output
 //! shape of a step is an input shape of a later one; and they belong to one instance of a module, to one call of a
 //! function outside of modules, to one step of automatic differentiation or, if no Python frames were recorded, to one
-//! call around them.
+//! call around them. Without shapes, only the operators of a known formula, one right after the other, are a chain.
 
 use std::ops::Range;
 
 use super::steps::{ChainStep, Operator, StepRole};
-use crate::names::fusion::{ACTIVATIONS, ChainKind, REDUCTIONS};
+use crate::names::fusion::{ACTIVATIONS, ChainKind, REDUCTIONS, norm_within};
 use crate::profile::dataflow::{can_be, can_be_slice};
 use crate::profile::scopes::{Scope, Scopes};
 
@@ -21,6 +21,8 @@ pub(super) struct Chain {
     pub(super) anchor: Option<usize>,
     /// Indices of the steps, in order of time.
     pub(super) members: Vec<usize>,
+    /// No shapes were recorded of a step, so only their order says that each consumes the output of an earlier one.
+    pub(super) is_by_order: bool,
 }
 
 /// How many steps back the input of a step may come from.
@@ -147,7 +149,12 @@ impl<'a> Builder<'a> {
     /// Whether a step consumes the output of a step in the chain.
     fn is_fed(&self, at: usize) -> bool {
         let nearest = self.current.iter().rev().take(REACH);
-        nearest.copied().any(|from| self.feeds(from, at))
+        nearest.copied().any(|from| self.feeds(from, at)) || self.is_next_without_shapes(at)
+    }
+
+    fn is_next_without_shapes(&self, at: usize) -> bool {
+        let is_next = self.current.last().is_some_and(|last| last + 1 == at);
+        is_next && self.operator(at).is_some_and(|one| !one.has_shapes)
     }
 
     fn feeds(&self, from: usize, to: usize) -> bool {
@@ -197,15 +204,21 @@ impl<'a> Builder<'a> {
     }
 
     /// Splits members that repeat, as in a loop of equal calls: each iteration of several operations is a chain of its
-    /// own; a single repeated operation is not a chain.
+    /// own; a single repeated operation is not a chain. Without shapes, calls of one operator may be different ones.
     fn units(&self, members: &[usize]) -> Vec<Range<usize>> {
         let operation = |at: &usize| Some(self.steps.get(*at)?.as_ref()?.step.operation);
         let operations: Vec<Option<usize>> = members.iter().map(operation).collect();
+        let mut known = members.iter().filter_map(|at| self.operator(*at));
+        let shortest = if known.all(|one| one.has_shapes) {
+            1
+        } else {
+            2
+        };
         let turn = |from: usize, length: usize| operations.get(from..from + length);
         let mut units = Vec::new();
         let (mut start, mut at) = (0, 0);
         while at < operations.len() {
-            let repeated = (1..=self.max_kernels).find(|length| {
+            let repeated = (shortest..=self.max_kernels).find(|length| {
                 let next = turn(at + length, *length);
                 next.is_some() && turn(at, *length) == next
             });
@@ -248,7 +261,24 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Where a chain holds a norm, if no module or function says where that starts and ends.
+    fn norm_of_siblings(&self, scope: Scope, members: &[usize]) -> Option<Range<usize>> {
+        let names = members.iter().filter_map(|at| self.operator(*at));
+        let names: Vec<&str> = names.map(|one| one.name.as_str()).collect();
+        norm_within(&names).filter(|_| matches!(scope, Scope::Siblings(..)))
+    }
+
     fn add(&mut self, scope: Scope, anchor: Option<usize>, members: &[usize]) {
+        let norm = self.norm_of_siblings(scope, members);
+        // A GEMM before a norm is not a part of it, nor is a residual addition between them an epilogue of the GEMM.
+        let anchor = anchor.filter(|_| norm.is_none());
+        if let Some(norm) = norm.filter(|norm| norm.len() < members.len()) {
+            let (before, rest) = members.split_at(norm.start);
+            let (norm, after) = rest.split_at(norm.len());
+            return [before, norm, after]
+                .into_iter()
+                .for_each(|part| self.add(scope, None, part));
+        }
         let (anchor, members) = self.within_epilogue(anchor, members);
         let steps = members.iter().filter_map(|at| *self.steps.get(*at)?);
         let names = steps.clone().map(|one| one.operator.name.as_str());
@@ -276,12 +306,15 @@ impl<'a> Builder<'a> {
         // Mere copies are a matter of layout.
         let computes = names.iter().any(|name| !matches!(*name, "copy" | "cat"));
         let is_placed = !is_loose && scope != Scope::Nowhere;
-        if is_chain && computes && is_placed && n_kernels <= self.max_kernels {
+        let is_by_order = steps.clone().any(|one| !one.operator.has_shapes);
+        let is_told = kind.is_formula() || !is_by_order;
+        if is_chain && computes && is_placed && is_told && n_kernels <= self.max_kernels {
             self.chains.push(Chain {
                 kind,
                 scope,
                 anchor,
                 members: members.to_vec(),
+                is_by_order,
             });
         }
     }

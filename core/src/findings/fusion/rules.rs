@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::{Candidate, least_ns};
 use crate::findings::elementwise::dropout::is_inference;
+use crate::findings::finding::Estimate;
 use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
@@ -89,6 +90,10 @@ impl Subject for Candidate {
             _ => "",
         };
         let order = match names.as_slice() {
+            all if largest.is_by_order => format!(
+                "The steps {} follow one another on one stream; their shapes were not recorded.",
+                all.join(", ")
+            ),
             [one] => format!(
                 "The step {one} follows{after} on one stream, and takes the shape that it gives."
             ),
@@ -96,6 +101,10 @@ impl Subject for Candidate {
                 "The steps {} follow one another{after} on one stream, and each takes a shape that an earlier one gives.",
                 names.join(", ")
             ),
+        };
+        let told_by = match largest.is_by_order {
+            true => "order and place suggest it",
+            false => "shapes, order and place suggest it",
         };
         let why = match largest.confidence {
             Confidence::High => "both the name of the module and the operators say so",
@@ -105,12 +114,18 @@ impl Subject for Candidate {
         let confidence = largest.confidence.label();
         let mut sentences = vec![
             order,
-            "Which tensors are the same is not in a trace: shapes, order and place suggest it."
-                .to_owned(),
+            format!("Which tensors are the same is not in a trace: {told_by}."),
             format!("Confidence is {confidence}: {why}."),
         ];
-        if largest.impact.is_some() {
-            let saving = "The saving is the measured time less what one kernel needs to read the inputs, compute, and write the result.";
+        if let Some(impact) = largest.impact {
+            let saving = match impact.estimate {
+                Estimate::Measured => {
+                    "The saving is the time of all steps but the longest: one kernel for all of them moves no more than that does."
+                }
+                _ => {
+                    "The saving is the measured time less what one kernel needs to read the inputs, compute, and write the result."
+                }
+            };
             sentences.push(saving.to_owned());
         }
         if impact(group).is_some() {

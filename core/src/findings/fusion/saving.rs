@@ -47,6 +47,17 @@ impl<'a> Projection<'a> {
         anchor: Option<ChainStep>,
         members: &[ChainStep],
     ) -> Option<Impact> {
+        let projected = self.projected(kind, anchor, members);
+        projected.or_else(|| all_but_longest(kind, members))
+    }
+
+    /// The measured time less that of one kernel, from its bytes and arithmetic.
+    fn projected(
+        &self,
+        kind: ChainKind,
+        anchor: Option<ChainStep>,
+        members: &[ChainStep],
+    ) -> Option<Impact> {
         let gpu = self.input.gpu()?;
         let modeled = |one: &ChainStep| Some((one.operator.compute_us?, one.step.ns));
         let modeled = members.iter().filter_map(modeled);
@@ -75,6 +86,15 @@ impl<'a> Projection<'a> {
             measured_ns.saturating_sub(left_ns.max(least_ns)).max(0)
         }))
     }
+}
+
+/// Where bytes or the bandwidth are unknown: a formula reads its input once and writes one result, which its longest
+/// step does as well.
+fn all_but_longest(kind: ChainKind, members: &[ChainStep]) -> Option<Impact> {
+    let times = members.iter().map(|one| one.step.ns);
+    let longest_ns = times.clone().max().filter(|_| kind.is_formula())?;
+    let saved_ns = sum(times).saturating_sub(longest_ns);
+    (saved_ns > 0).then(|| Impact::measured(saved_ns))
 }
 
 /// The size of the last step's output in bytes.

@@ -42,6 +42,8 @@ pub(super) struct Operator {
     pub(super) name: String,
     pub(super) takes: Vec<Shape>,
     pub(super) gives: Option<Shape>,
+    /// Whether shapes were recorded.
+    pub(super) has_shapes: bool,
     /// It reads or writes FP64, other than single numbers.
     pub(super) is_double: bool,
     /// The minimum time of its arithmetic; `None` without a model or a GPU.
@@ -96,6 +98,7 @@ fn operator(input: &Input, operation: &Operation, evaluation: &Evaluation) -> Op
         is_double: has_double(input.profile, operation),
         takes: shapes.takes(name),
         gives: shapes.gives(name),
+        has_shapes: !operation.dims(input.profile).is_empty(),
         compute_us: compute_us().filter(|_| role != StepRole::Other),
     }
 }

@@ -198,7 +198,7 @@ fn the_launch_tells_how_much_of_the_gpu_a_reduction_uses() {
 /// Logits of 4 096 × 128 000 in BF16: 1.05 GB, 198 µs at 5 300 GB/s. A fused loss reads them and writes their gradient.
 #[test]
 fn a_loss_over_many_classes_is_one_finding() {
-    let run = |classes: u32, has_loss: bool| {
+    let calls = |classes: u32, has_loss: bool| {
         let x = format!("4096x{classes}");
         let wide = format!("{x}:float");
         let calls = Calls::new()
@@ -210,7 +210,7 @@ fn a_loss_over_many_classes_is_one_finding() {
                 "softmax",
                 1_000,
             );
-        let calls = match has_loss {
+        match has_loss {
             true => calls
                 .call(
                     "aten::nll_loss_forward",
@@ -232,9 +232,9 @@ fn a_loss_over_many_classes_is_one_finding() {
                 )
                 .call("aten::copy_", &format!("{x}, {wide}"), "copy_kernel", 1_000),
             false => calls,
-        };
-        calls.outcome("reduce")
+        }
     };
+    let run = |classes, has_loss| calls(classes, has_loss).outcome("reduce");
     let outcome = run(128_000, true);
     let loss = found(&outcome, "cross_entropy");
     assert_contains(&loss.title, &["over 128 000 classes in separate kernels"]);
@@ -252,6 +252,14 @@ fn a_loss_over_many_classes_is_one_finding() {
     assert!(
         (4_600_000..4_610_000).contains(&impact.high_ns),
         "{impact:?}"
+    );
+    let unknown = calls(128_000, true).outcome_without_gpu("reduce");
+    let loss = found(&unknown, "cross_entropy");
+    let left_ns = loss.impact.map(|impact| loss.time_ns - impact.high_ns);
+    assert_eq!(left_ns, Some(1_000_000));
+    assert_contains(
+        &loss.reasoning.concat(),
+        &["less what the longest of these kernels takes"],
     );
     // A softmax of sampling, and few classes.
     for outcome in [run(128_000, false), run(1_000, true)] {

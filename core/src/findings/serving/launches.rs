@@ -246,7 +246,8 @@ fn slow_launch(source: &Source) -> Option<Issue> {
     })
 }
 
-/// The first layer of the first step, if it takes far longer than the others.
+/// The first layer of the first step, if it takes far longer than the others. In training, the backward pass comes
+/// between the layers.
 pub(super) fn cold_start(source: &Source) -> Vec<Issue> {
     /// Relative to the median of the others.
     const FAR: i64 = 3;
@@ -270,7 +271,7 @@ pub(super) fn cold_start(source: &Source) -> Vec<Issue> {
         let is_far = others.len() >= LEAST_LAYERS
             && *first_ns >= median_ns.saturating_mul(FAR)
             && more_ns as f64 >= span_ns as f64 * LEAST_SHARE;
-        if !is_far {
+        if !is_far || source.input.profile.is_training() {
             return None;
         }
         let events = &source.input.profile.trace.events;

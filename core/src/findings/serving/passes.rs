@@ -102,6 +102,9 @@ pub(super) struct Passes {
 /// With fewer kernels, the floor is unknown.
 const LEAST_KERNELS: usize = 20;
 
+/// The least that a kernel takes, gap included, is not longer on any GPU.
+const MOST_FLOOR_NS: i64 = 20_000;
+
 impl Passes {
     pub(super) fn new(profile: &Profile) -> Passes {
         let replays: Vec<Vec<GpuId>> = graphs(profile)
@@ -198,5 +201,10 @@ fn floor_ns(passes: &[Pass]) -> i64 {
     }
     let at = (times.len() / 100).saturating_sub(1);
     let (_, floor_ns, _) = times.select_nth_unstable(at);
-    *floor_ns
+    // Where even the shortest have work to do, they do not show what each takes at least.
+    if *floor_ns > MOST_FLOOR_NS {
+        0
+    } else {
+        *floor_ns
+    }
 }

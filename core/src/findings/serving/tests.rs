@@ -95,6 +95,17 @@ fn each_kernel_of_a_replay_has_a_fixed_cost() {
     let long = layers(10, &[(GEMM, 100.0), (ATTENTION, 4.0)]);
     let few = replay(DECODE, &long);
     assert_eq!(figures(&few, "fixed_kernel_cost"), None);
+    // The shortest take 40 µs, which is their work.
+    let work = layers(
+        10,
+        &[
+            (GEMM, 100.0),
+            (ATTENTION, 80.0),
+            ("mul", 40.0),
+            ("add", 40.0),
+        ],
+    );
+    assert_eq!(figures(&replay(DECODE, &work), "fixed_kernel_cost"), None);
     // Kernels that are launched one by one.
     let mut eager = Timetable::new();
     for at in 0..30 {
@@ -362,6 +373,8 @@ fn a_first_layer_that_starts_cold() {
         &["400 µs more", "200 µs of it"],
     );
     assert_eq!(figures(&with(200, 10), "cold_first_layer"), None);
+    let training = with(500, 10).annotation("Optimizer.step#AdamW.step", 4_000..5_000);
+    assert_eq!(figures(&training, "cold_first_layer"), None);
     assert_eq!(figures(&with(500, 4), "cold_first_layer"), None);
 }
 

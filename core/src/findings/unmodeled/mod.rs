@@ -8,6 +8,7 @@ mod tests;
 use super::compute::{Gate, are_large, is_launch_scale, short_name};
 use super::finding::Finding;
 use super::narrower::{matrix_rate_16_bit, on_matrix_units};
+use super::one_cause::has_shapes;
 use super::outcome::Row;
 use super::{Docs, Input, rule};
 use crate::base::group::grouped;
@@ -101,12 +102,10 @@ fn find<'r>(
     });
     let mut by_name: Vec<(String, Vec<&Row>)> = grouped(unknown, Vec::push);
     by_name.retain(|(_, rows)| are_large(input, rows, gate));
-    let mut shaped = input.operations();
-    let has_shapes = shaped.any(|(_, operation, _)| !operation.dims(input.profile).is_empty());
     let work = KindOfWork {
         what,
         reads_cache,
-        has_shapes,
+        has_shapes: has_shapes(input),
     };
     let of_names = by_name
         .iter()

@@ -5,12 +5,14 @@ use super::{
     saved_in_other_type,
 };
 use crate::base::format;
+use crate::findings::Input;
 use crate::findings::compute::few_workgroups;
 use crate::findings::finding::{Effect, Impact};
-use crate::findings::narrower::matrix_rate_16_bit;
+use crate::findings::narrower::{instead_of_32_bits, matrix_rate_16_bit, saved_by_matrix_units};
 use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words, either};
 use crate::hardware::Precision;
 use crate::names::gemm::is_factorization;
+use crate::names::tile::is_fp32_on_vector_units;
 use crate::perf::model;
 use crate::profile::operations::Operation;
 use crate::profile::recorded_flops::recorded_flops;
@@ -61,6 +63,26 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         },
         issue: "{name} {take} {time} in {calls}; the sequence lengths in its KV cache are not recorded.",
         model: "note the number of cached tokens of the requests of a step along with the trace: a custom perf model for these makes its efficiency known.",
+        ..NO_MODEL
+    },
+    Rule {
+        key: "fp32_on_vector_units",
+        when: "only its kernel is known, whose name says that it computes in FP32 on vector units",
+        applies: |input, observed| {
+            let is_kernel_known_alone = !observed.has_shapes || observed.all(Operation::is_kernel);
+            is_kernel_known_alone
+                && observed.all(|operation| is_in_fp32_on_vector_units(input, operation))
+        },
+        title: "{name} in FP32 on vector units",
+        issue: "{name} {take} {time} in {calls}; the name of the kernel says that it runs in FP32 on vector units.",
+        model: "{instead}.",
+        kernel: "nothing to tune until the data type is chosen.",
+        notes: &[
+            "FLOPs and bytes are unknown: the estimate is the difference between the rates of vector units in FP32 and of matrix units in 16 bits.",
+        ],
+        words: |group| vec![("instead", instead_of_32_bits(group.input, &group.rows))],
+        saves: Saves::AtMost(|input, observed| saved_by_matrix_units(input, observed.row)),
+        effect: Effect::KernelTime,
         ..NO_MODEL
     },
     Rule {
@@ -260,6 +282,14 @@ const NO_UNITS: Rule<Observed> = Rule {
 fn is_16_bit(observed: &Observed) -> Option<bool> {
     let missing = observed.missing?;
     Some(matches!(missing, Precision::Bf16 | Precision::Fp16))
+}
+
+/// Whether the kernel that does most of its work says so.
+fn is_in_fp32_on_vector_units(input: &Input, operation: &Operation) -> bool {
+    let kernels = operation.kernels(input.profile);
+    let longest = kernels.first();
+    longest
+        .is_some_and(|(name, ..)| is_fp32_on_vector_units(input.profile.trace.strings.get(*name)))
 }
 
 /// The reason for unknown FLOPs and bytes: a model without recorded arguments, or no model.

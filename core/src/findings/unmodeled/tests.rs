@@ -73,6 +73,35 @@ fn a_kernel_in_few_workgroups_leaves_most_of_the_gpu_idle() {
     );
     assert_eq!(finding.impact, None);
     assert_eq!(patterns(&kernel_in(304)), ["unmodeled_significant"]);
+    // A fill takes nearly all of the time.
+    let loss_in = |fill_us: f64| {
+        let grid = r#""grid": [1, 1, 1], "block": [256, 1, 1]"#;
+        let fill = "vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>";
+        let kernels = [
+            (fill, fill_us),
+            ("nll_loss_backward_reduce_cuda_kernel_2d", 2_000.0),
+        ];
+        let calls = Calls::new().kernels("aten::nll_loss_backward", "", &kernels);
+        calls.with(|table| table.args(grid)).outcome("reduce")
+    };
+    assert_eq!(patterns(&loss_in(100.0)), ["few_workgroups"]);
+    assert_eq!(patterns(&loss_in(28_000.0)), ["unmodeled_significant"]);
+}
+
+/// Without shapes, the name of the kernel tells: 67 of 989.4 TFLOPS on an H100.
+#[test]
+fn the_name_of_a_kernel_can_say_that_it_is_on_vector_units() {
+    let of = |op: &str, kernel: &str| {
+        let calls = Calls::new().call(op, "", kernel, 30_000);
+        calls.outcome_on("H100", "gemm")
+    };
+    let outcome = of("aten::mm", "ampere_sgemm_128x64_nn");
+    let finding = only(&outcome, "fp32_on_vector_units");
+    let saved_us = finding.impact.unwrap().high_ns / 1000;
+    assert!((27_900..28_000).contains(&saved_us), "{saved_us}");
+    assert_contains(&finding.model, &["BF16", "set_float32_matmul_precision"]);
+    let tf32 = of("aten::mm", "cutlass_80_tensorop_s1688gemm_128x128");
+    assert_eq!(patterns(&tf32), ["unmodeled_significant"]);
 }
 
 /// 4·4·32·8 192²·128 operations take 4.44 ms at the 989.4 TFLOPS of an H100, if all blocks are computed.

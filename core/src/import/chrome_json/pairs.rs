@@ -10,8 +10,6 @@ use crate::trace::{EventId, EventTable, StringId, TrackId};
 #[derive(Debug, Default)]
 pub(super) struct OpenEvents {
     by_track: HashMap<TrackId, Vec<(EventId, u64)>, FxBuildHasher>,
-    /// Offsets of events that did not end before the enclosing event did.
-    endless: Vec<u64>,
     /// A half was read.
     pub(super) saw_half: bool,
 }
@@ -27,7 +25,7 @@ impl OpenEvents {
     }
 
     /// The event that ends on a track; `None` if none is open. It is the last one started, or the last one started with
-    /// this name; events inside it then never ended.
+    /// this name: rounded times may let the next one start before it ends.
     pub(super) fn end(
         &mut self,
         track: TrackId,
@@ -41,11 +39,7 @@ impl OpenEvents {
             open.rposition(|(event, _)| events.name(*event) == name)
         });
         let (event, _) = match at {
-            Some(at) => {
-                self.endless
-                    .extend(open.drain(at + 1..).map(|(_, offset)| offset));
-                open.pop()?
-            }
+            Some(at) => open.remove(at),
             None => open.pop()?,
         };
         Some(event)
@@ -53,8 +47,7 @@ impl OpenEvents {
 
     /// Counts the events that never ended.
     pub(super) fn warn(self, warnings: &mut Warnings) {
-        let open = || self.by_track.values().flatten().map(|(_, offset)| *offset);
-        let offsets = || open().chain(self.endless.iter().copied());
+        let offsets = || self.by_track.values().flatten().map(|(_, offset)| *offset);
         let count = offsets().count() as u64;
         warnings.add_many(WarningKind::MissingDuration, count, offsets().min());
     }
@@ -121,6 +114,25 @@ mod tests {
         let durations: Vec<Option<i64>> = events.ids().map(|id| events.dur_ns(id)).collect();
         assert_eq!(durations, [Some(30_000), None]);
         assert_eq!(profile.warnings.count(MissingDuration), 1);
+    }
+
+    /// ```text
+    /// µs        0    10   11   20
+    /// thread 1  [one    ) |
+    ///                [two     )
+    /// ```
+    #[test]
+    fn halves_that_overlap_are_paired_by_name() {
+        let timetable = Timetable::new()
+            .raw(&half('B', "one", 1, 0))
+            .raw(&half('B', "two", 1, 10))
+            .raw(&half('E', "one", 1, 11))
+            .raw(&half('E', "two", 1, 20));
+        let profile = timetable.profile();
+        let events = &profile.trace.events;
+        let durations: Vec<Option<i64>> = events.ids().map(|id| events.dur_ns(id)).collect();
+        assert_eq!(durations, [Some(11_000), Some(10_000)]);
+        assert_eq!(profile.warnings.count(MissingDuration), 0);
     }
 
     #[test]

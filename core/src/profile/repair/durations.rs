@@ -29,6 +29,8 @@ pub(super) fn overlong(trace: &Trace, rows: &[Row], host: Option<Interval>) -> V
             // Skips a few pieces of the same graph.
             let later = stream.get(at + 1..)?.iter().take(LOOK_AHEAD);
             let later = later.take_while(|row| row.start_ns < end_ns);
+            // What lost its own duration says nothing about that of others.
+            let later = later.filter(|row| events.dur_ns(row.event) != Some(0));
             let graph = events.correlation(event);
             let mut others =
                 later.filter(|row| graph.is_none() || events.correlation(row.event) != graph);

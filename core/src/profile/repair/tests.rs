@@ -50,6 +50,20 @@ fn a_duration_that_reaches_past_later_work_is_unknown() {
     assert_eq!(busy_ns.sum::<i64>(), 19 * 50_000);
 }
 
+/// A kernel whose end was lost has no duration, and says nothing about the one that it seems to start in.
+#[test]
+fn what_has_no_duration_makes_no_other_impossible() {
+    let queued = |launch: u32| EPOCH + 5_000.0 + f64::from(launch) * 2_000.0;
+    let with = |dur_us: f64| {
+        twenty(|launch| match launch {
+            5 => (queued(4) + 10.0, dur_us),
+            _ => (queued(launch), 1_990.0),
+        })
+    };
+    assert_eq!(warned(&with(0.0)), []);
+    assert_eq!(warned(&with(5.0)), [(OverlongDuration, 1)]);
+}
+
 #[test]
 fn the_last_duration_may_not_reach_far_past_the_recording() {
     // Up to a second past the last CPU event.

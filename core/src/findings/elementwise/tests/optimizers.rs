@@ -91,6 +91,31 @@ fn a_step_of_adam_on_a_large_parameter_is_worth_its_passes() {
     assert_eq!(patterns(&calls.outcome("elementwise")), [""; 0]);
 }
 
+/// The recording starts within the first step, whose range is missing.
+#[test]
+fn a_step_of_which_a_half_is_recorded_is_one() {
+    let step = |calls: Calls| {
+        PARTS.iter().fold(calls, |calls, (part, n, passes)| {
+            let args = format!("8192x8192@8192x1:float*{n}, _:Scalar");
+            calls.call(&format!("aten::{part}"), &args, KERNEL, passes * 63)
+        })
+    };
+    let with_range = |calls: Calls| {
+        let start = calls.now_us();
+        let calls = step(calls);
+        let range = start..calls.now_us();
+        calls.with(|table| table.annotation("Optimizer.step#AdamW.step", range))
+    };
+    let found = |calls: Calls| patterns(&calls.outcome("elementwise"));
+    assert_eq!(
+        found(with_range(step(Calls::new()))),
+        ["optimizer_in_parts"]
+    );
+    // Of three of which one is a step of the optimizer, it is not said.
+    let twice = step(step(Calls::new()));
+    assert!(!found(with_range(twice)).contains(&"optimizer_in_parts"));
+}
+
 /// Lists of more than 30 tensors are recorded without sizes: 15 passes in 1.5 ms, of which a fused step makes 7.
 #[test]
 fn a_step_on_lists_without_sizes_is_worth_the_passes_that_it_makes() {

@@ -52,6 +52,65 @@ fn without_frames_the_operators_have_to_say_it() {
     assert_eq!(patterns(&outcome(&run(Calls::new(), &chain))), [""; 0]);
 }
 
+/// Between a GEMM, a residual addition and other steps, it is the operators of the norm that are one chain.
+#[test]
+fn without_frames_a_norm_ends_where_its_operators_do() {
+    let mm: Call = ("aten::mm", "1024x512:float, 512x4096:float", 100);
+    let alone = outcome(&run(Calls::new(), &long_norm()));
+    for (before, after) in [
+        (&[mm][..], &[mm][..]),
+        (&[mm, ADD], &[mm]),
+        (&[mm, ADD], &[ADD, EXP]),
+    ] {
+        let calls = [before, &long_norm(), after].concat();
+        let found = outcome(&run(Calls::new(), &calls));
+        assert_eq!(patterns(&found), ["rms_norm"]);
+        assert_eq!(
+            only(&found, "rms_norm").time_ns,
+            only(&alone, "rms_norm").time_ns
+        );
+    }
+}
+
+/// Without shapes, the operators of a formula that follow one another are a chain; others may have nothing to do with
+/// each other. It saves the time of all of them but the longest.
+#[test]
+fn without_shapes_only_a_formula_is_a_chain() {
+    let without = |calls: &[Call]| {
+        let calls = calls.iter().map(|(op, _, us)| (*op, "", *us));
+        run(Calls::new(), &calls.collect::<Vec<Call>>())
+    };
+    let found = outcome(&without(&[&[MUL][..], &long_norm(), &[EXP]].concat()));
+    let finding = only(&found, "rms_norm");
+    assert_eq!(finding.impact, Some(Impact::measured(540_000)));
+    assert_contains(
+        &finding.reasoning.concat(),
+        &[
+            "their shapes were not recorded",
+            "all steps but the longest",
+        ],
+    );
+    assert_contains(&found.notes.concat(), &["order alone says"]);
+    let rotated = outcome(&without(&[MUL, HALF, HALVES, MUL, ADD]));
+    assert_eq!(patterns(&rotated), ["rope"]);
+    assert_eq!(patterns(&outcome(&without(&[MUL, ADD, EXP]))), [""; 0]);
+    // Nor is the activation after a GEMM its epilogue.
+    let mm = ("aten::mm", "", 100);
+    assert_eq!(
+        patterns(&outcome(&without(&[mm, unary("aten::silu")]))),
+        [""; 0]
+    );
+}
+
+/// Without a GPU it is not known how long one kernel for all would take, but for a formula that the longest is enough.
+#[test]
+fn without_a_gpu_a_formula_saves_all_but_its_longest_step() {
+    let calls = run(Calls::new(), &long_norm());
+    let found = calls.outcome_without_gpu("kernel_fusion");
+    let finding = only(&found, "rms_norm");
+    assert_eq!(finding.impact, Some(Impact::measured(540_000)));
+}
+
 /// Outside of modules the program's own functions say what belongs together, but not the framework's, nor a whole file.
 #[test]
 fn a_function_outside_of_modules_can_hold_a_chain() {

@@ -21,6 +21,7 @@ fn operator(name: &str, n_taken: usize, compute_us: f64) -> Operator {
         name: name.to_owned(),
         takes: vec![megabyte(); n_taken],
         gives: Some(megabyte()),
+        has_shapes: true,
         is_double: false,
         compute_us: Some(compute_us),
     }

@@ -111,6 +111,16 @@ fn a_trace_against_itself_has_no_difference() {
     assert_contains(&markdown(&comparison.rough()), &["(Rough)"]);
 }
 
+/// Calls on another thread change nothing on the GPU.
+#[test]
+fn what_differs_on_the_cpu_alone_is_no_notable_difference() {
+    let other = run(200, 10).thread(9).op("aten::stack", 0..50);
+    let comparison = compared(&run(200, 10), &other, SAME);
+    assert!(!comparison.is_same());
+    let headline = comparison.headline("The target", "the reference");
+    assert_eq!(headline, "Both traces take 210 µs. No notable difference.");
+}
+
 #[test]
 fn whatever_the_traces_lack_the_documents_are_whole() {
     let cpu_only = Timetable::new()
