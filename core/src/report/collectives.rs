@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::SheetInput;
 use super::sheet::{Cell, Column, Unit, column};
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::stats::Stats;
 use crate::base::value::mib;
 use crate::perf::collective_element_bytes;
@@ -93,11 +93,10 @@ pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
 }
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
-    let mut rows: Vec<(Stats, Key)> = collectives(input.profile)
+    let rows = collectives(input.profile)
         .into_iter()
         .filter_map(|(key, durations)| Some((Stats::of_ns(&durations)?, key)))
-        .collect();
-    rows.arrange_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
+        .arranged_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
     rows.iter().map(|(stats, key)| row(stats, key)).collect()
 }
 

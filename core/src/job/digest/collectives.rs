@@ -7,21 +7,19 @@ use super::unfinished::{self, RECORD};
 use super::{Collective, Found, GroupText, OwnTime, TextId, Texts};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::profile::Profile;
 use crate::profile::collectives::{described_by, ops_above, repeated};
 use crate::profile::kernels::GpuWork;
-use crate::profile::launch::GpuId;
 use crate::profile::timeline::GpuClass;
 use crate::trace::event_args::{arg, number};
 use crate::trace::{Category, EventId, Trace};
 
 pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
     let is_collective = |work: &GpuWork| work.class == GpuClass::Communication;
-    let mut all: Vec<(GpuId, &GpuWork)> = (profile.gpu.iter())
+    let all = (profile.gpu.iter())
         .filter(|(_, work)| is_collective(work) && work.category == Category::Kernel)
-        .collect();
-    all.arrange_by_key(|(id, work)| (work.span, *id));
+        .arranged_by_key(|(id, work)| (work.span, *id));
     let spans: Vec<Interval> = all.iter().map(|(_, work)| work.span).collect();
     let before = before(&spans);
     let activity = activity(profile, steps.begin_ns());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Context, LEAST_NS};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::mean_of_middle_ns;
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
@@ -70,8 +70,10 @@ pub(super) fn uneven_stages(context: &Context) -> Option<JobCard> {
         loads.reduce(|most, next| if next.1 > most.1 { next } else { most })
     };
     // The middle step shows how uneven they are.
-    let mut most: Vec<(usize, f64)> = steps.iter().filter_map(largest).collect();
-    most.arrange_by(|one, other| one.1.total_cmp(&other.1));
+    let most = steps
+        .iter()
+        .filter_map(largest)
+        .arranged_by(|one, other| one.1.total_cmp(&other.1));
     let middle = most.get(most.len().saturating_sub(1) / 2).copied();
     let (stage, load) = middle.filter(|(_, load)| *load >= UNEVEN_STAGES)?;
     let of_stage = (0..context.job.ranks.len())

@@ -4,7 +4,7 @@ use super::Context;
 use super::network::prose;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::value::{Table, Value};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::network::Link;
@@ -108,9 +108,7 @@ fn messages<'a>(context: &Context<'a>) -> Vec<Exposed<'a>> {
             ns: sum(own) / n,
         }
     });
-    let mut all: Vec<Exposed> = all.filter(|of| of.ns > 0).collect();
-    all.arrange_by_largest(|of| of.ns);
-    all
+    all.filter(|of| of.ns > 0).arranged_by_largest(|of| of.ns)
 }
 
 fn table(context: &Context, messages: &[Exposed]) -> ShownTable {

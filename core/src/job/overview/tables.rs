@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{Context, name, steps_of};
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::base::stats::median_ns;
 use crate::base::value::{Table, Value};
 use crate::job::cards::ShownTable;
@@ -72,12 +72,10 @@ fn rank_rows<'a>(context: &Context<'a>) -> Vec<RankRow<'a>> {
             waits: of_steps.reduce(Waits::and),
         }
     });
-    let mut rows: Vec<RankRow> = rows.collect();
-    rows.arrange_by_key(|row| {
+    rows.arranged_by_key(|row| {
         let saving_ns = row.cause.and_then(|cause| cause.saving_ns).unwrap_or(0);
         (Reverse(saving_ns), Reverse(row.delay_ns()), row.rank.number)
-    });
-    rows
+    })
 }
 
 impl RankRow<'_> {
@@ -223,8 +221,7 @@ fn host_rows<'a>(job: &'a Job, analysis: &Analysis) -> Vec<HostRow<'a>> {
         (host, row)
     });
     let by_delay = |row: &HostRow| Reverse(row.slowest.map_or(0, |(_, ns)| ns));
-    let mut rows: Vec<(usize, HostRow)> = rows.collect();
-    rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
+    let mut rows = rows.arranged_by_key(|(host, row)| (by_delay(row), *host));
     for (host, row) in rows.iter_mut().take(MOST_HOSTS) {
         row.saving_ns = saving_of_host(job, analysis, *host);
     }

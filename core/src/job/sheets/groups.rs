@@ -3,7 +3,7 @@
 use super::Input;
 use super::table::{Body, Col, body, bytes, columns, int, known, ms, text};
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::job::groups::Group;
 use crate::job::network::message_bytes;
 use crate::job::roles::{RoleOf, described, stride};
@@ -39,11 +39,9 @@ impl Row<'_> {
 
     fn n_hosts(&self) -> usize {
         let members = self.group.members.iter();
-        let mut hosts: Vec<usize> = members
+        let hosts = members
             .filter_map(|at| Some(self.ranks.get(*at)?.host))
-            .collect();
-        hosts.arrange();
-        hosts.dedup();
+            .distinct();
         hosts.len()
     }
 

@@ -37,7 +37,7 @@ use super::sheet::Field;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::map::Set;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::findings::finding::projections;
 use crate::names::{Family, family_of_kernel, family_of_op, op_category};
 use crate::profile::Profile;
@@ -378,9 +378,7 @@ fn parts(profile: &Profile, subject: DetailsSubject, instances: &[Instance]) -> 
         return Vec::new();
     }
     // A call inside another one with its name is part of both.
-    let mut work: Vec<GpuId> = instances.iter().flat_map(|one| one.work.clone()).collect();
-    work.arrange();
-    work.dedup();
+    let work = instances.iter().flat_map(|one| one.work.clone()).distinct();
     let mut calls: BTreeMap<Owner, Vec<GpuId>> = BTreeMap::new();
     for id in work {
         if let Some(owner) = profile.owner_of(id) {

@@ -4,12 +4,12 @@ use super::{GapSubject, OTHER_AMOUNT, SHARES};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::percent_or_zero;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::tally::Tally;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::rule::GapRule;
 use crate::compare::pair::Pair;
-use crate::compare::properties::{IdleCode, IdleReport};
+use crate::compare::properties::IdleReport;
 use crate::compare::words;
 use crate::findings::Words;
 
@@ -143,8 +143,7 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
         };
         (*cause, grown_ns, times)
     });
-    let mut grown: Vec<(IdleCause, i64, Pair<i64>)> = grown.collect();
-    grown.arrange_by_largest(|(_, grown_ns, _)| *grown_ns);
+    let grown = grown.arranged_by_largest(|(_, grown_ns, _)| *grown_ns);
     let Some(&(cause, first_ns, _)) = grown.first() else {
         return Words::new();
     };
@@ -263,8 +262,7 @@ fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
         let percent = percent_or_zero(more_ns, grown_ns);
         (percent >= LEAST_PERCENT).then_some((more_ns, reference_ns, row))
     });
-    let mut rows: Vec<(i64, i64, &IdleCode)> = rows.collect();
-    rows.arrange_by_largest(|(more_ns, ..)| *more_ns);
+    let rows = rows.arranged_by_largest(|(more_ns, ..)| *more_ns);
     let Some((more_ns, _, first)) = rows.first() else {
         return Words::new();
     };
@@ -324,8 +322,7 @@ fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
         (more_ns >= grown_ns / PART && calls.target > calls.reference * SLOWER)
             .then_some((more_ns, &row.key, calls))
     });
-    let mut rows: Vec<(i64, &String, Pair<f64>)> = rows.collect();
-    rows.arrange_by_largest(|(more_ns, ..)| *more_ns);
+    let rows = rows.arranged_by_largest(|(more_ns, ..)| *more_ns);
     let named = rows.iter().take(N_NAMED).map(|(_, name, calls)| {
         let Pair { reference, target } = calls.map(|ns| format::time_us(ns / 1e3));
         format!(

@@ -3,14 +3,13 @@
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::findings::SLOWER_MACHINE;
 use crate::compare::gap::GapSubject;
 use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
-use crate::compare::steps::StepPair;
 use crate::compare::time_parts::{PartKind, Step};
 use crate::compare::words;
 use crate::output::documents::parts::Read;
@@ -220,8 +219,10 @@ fn waste(comparison: &Comparison) -> Option<String> {
 
 /// The rows of the step table with the most weight.
 fn steps(comparison: &Comparison) -> Option<String> {
-    let mut rows: Vec<&StepPair> = comparison.steps.iter().collect();
-    rows.arrange_by_largest(|row| row.weight());
+    let rows = comparison
+        .steps
+        .iter()
+        .arranged_by_largest(|row| row.weight());
     let named = rows.into_iter().take(N_NAMED).map(|row| {
         let ratio = row
             .ratio()
@@ -273,8 +274,7 @@ fn by_category(comparison: &Comparison) -> Option<String> {
     }
     let rows = comparison.categories.iter();
     let rows = rows.filter(|row| comparison.parts.is_notable(row.times()));
-    let mut rows: Vec<_> = rows.collect();
-    rows.arrange_by_largest(|row| row.times().difference().unsigned_abs());
+    let rows = rows.arranged_by_largest(|row| row.times().difference().unsigned_abs());
     let named = rows.iter().take(N_NAMED).map(|row| {
         let difference = format::signed_time_ns(row.times().difference());
         let change = row.times().change_percent();
