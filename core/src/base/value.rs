@@ -188,6 +188,14 @@ pub struct TableColumn {
 /// A column with a function that makes its cells: (name in files, label, cell).
 pub type CellColumn<'c, T> = (&'static str, &'static str, &'c dyn Fn(&T) -> Value);
 
+/// The columns of a [`Table::of`], one per line: name in files, label, cell.
+macro_rules! cell_columns {
+    ($($key:literal, $label:literal, $cell:expr;)+) => {
+        &[$(($key, $label, &$cell)),+]
+    };
+}
+pub(crate) use cell_columns;
+
 /// A small table of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {

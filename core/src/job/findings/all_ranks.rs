@@ -7,7 +7,7 @@ use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::mean_of_middle_ns;
-use crate::base::value::{Table, Value};
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::experts::{Load, by_rank};
 use crate::job::pipeline::{Bubble, bubbles, loads};
@@ -36,16 +36,10 @@ pub(super) fn hot_experts(context: &Context) -> Option<JobCard> {
         "experts",
         "Tokens for experts",
         &loads,
-        &[
-            ("rank", "Rank", &|load| {
-                Value::Count(u64::from(context.number(load.rank)))
-            }),
-            ("share", "Times the mean", &|load| {
-                Value::Number(load.share())
-            }),
-            ("most", "Gets most", &|load| {
-                Value::percent(percent_of(load.n_most as i64, load.exchanges as i64))
-            }),
+        cell_columns![
+            "rank", "Rank", |load| Value::Count(u64::from(context.number(load.rank)));
+            "share", "Times the mean", |load| Value::Number(load.share());
+            "most", "Gets most", |load| Value::percent(percent_of(load.n_most as i64, load.exchanges as i64));
         ],
     );
     let (saving_ns, steps) = context.gain(WhatIf::BalancedExperts);
