@@ -155,8 +155,7 @@ fn name(answer: &Answer, trend: &Trend) -> String {
         trend.name.map(|name| answer.text(name).to_owned()),
         trend.dims.map(|dims| answer.text(dims).to_owned()),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    parts.join("/")
+    format::joined(parts.into_iter().flatten(), "/")
 }
 
 /// A cell of a row.

@@ -237,12 +237,12 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     }
     let low = thresholds.gate_efficiency_percent;
     let rest = not_near_roofline(report, all_ns);
-    let named: Vec<String> = rest
-        .iter()
-        .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
-        .map(|(percent, what)| format!("{} {what}", format::percent(*percent)))
-        .collect();
-    let named = named.join("; ");
+    let named = format::joined(
+        rest.iter()
+            .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
+            .map(|(percent, what)| format!("{} {what}", format::percent(*percent))),
+        "; ",
+    );
     if let Some(moves) = only_moving(profile, report, all_ns) {
         let rest = match named.is_empty() {
             true => String::new(),

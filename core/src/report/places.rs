@@ -108,14 +108,14 @@ fn shapes(profile: &Profile, event: EventId) -> String {
     let trace = &profile.trace;
     let dims = args(profile, event).and_then(|args| args.dims.as_deref());
     let dims = dims.unwrap_or_default();
-    let shapes: Vec<String> = dims
-        .iter()
-        .flat_map(Dims::shapes)
-        .map(|shape| trace.args.shape(*shape))
-        .filter(|sizes| !sizes.is_empty())
-        .map(format::shape)
-        .collect();
-    shapes.join(", ")
+    format::joined(
+        dims.iter()
+            .flat_map(Dims::shapes)
+            .map(|shape| trace.args.shape(*shape))
+            .filter(|sizes| !sizes.is_empty())
+            .map(format::shape),
+        ", ",
+    )
 }
 
 fn types(profile: &Profile, event: EventId) -> Vec<String> {

@@ -3,6 +3,7 @@
 
 use super::steps::Steps;
 use super::{TextId, Texts, Work};
+use crate::base::format;
 use crate::base::format::shape;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -135,6 +136,5 @@ fn written(trace: &Trace, args: OpArgsId) -> String {
     let dims = trace.args.get(args).and_then(|args| args.dims.as_deref());
     let tensors = dims.unwrap_or_default().iter().flat_map(Dims::shapes);
     let sizes = tensors.map(|id| trace.args.shape(*id));
-    let written: Vec<String> = sizes.filter(|sizes| !sizes.is_empty()).map(shape).collect();
-    written.join(", ")
+    format::joined(sizes.filter(|sizes| !sizes.is_empty()).map(shape), ", ")
 }

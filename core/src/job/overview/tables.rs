@@ -293,8 +293,8 @@ fn groups(job: &Job, analysis: &Analysis) -> Table {
             "role", "Dimension", |((group, role), _)| Value::Text(described(role.role, group.ranks.len(), stride(group)));
             "told_by", "Inferred from", |((_, role), _)| Value::Text(role.evidence.label().to_owned());
             "ranks", "Ranks", |((group, _), _)| {
-                let numbers: Vec<String> = group.ranks.iter().map(u32::to_string).collect();
-                Value::Text(format::middle_ellipsis(&numbers.join(", "), 40))
+                let numbers = format::joined(group.ranks.iter(), ", ");
+                Value::Text(format::middle_ellipsis(&numbers, 40))
             };
             "read", "Read", |((group, _), _)| Value::Text(format!("{} of {}", group.members.len(), group.ranks.len()));
             "spans_hosts", "Over hosts", |((group, _), _)| Value::Flag(group.spans_hosts(&job.ranks));

@@ -2,6 +2,7 @@
 
 use super::Input;
 use super::table::{Body, Col, body, bytes, columns, int, known, ms, text};
+use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arranged;
 use crate::job::groups::Group;
@@ -27,8 +28,7 @@ pub(super) struct Row<'a> {
 
 impl Row<'_> {
     fn numbers(&self) -> String {
-        let numbers: Vec<String> = self.group.ranks.iter().map(u32::to_string).collect();
-        numbers.join(", ")
+        format::joined(self.group.ranks.iter(), ", ")
     }
 
     fn role(&self) -> String {

@@ -27,10 +27,7 @@ pub(super) fn table(trace: &Trace, args: &OpArgs) -> Option<FactTable> {
     let row = |at: usize| {
         let kind = text(types, at);
         let dtype = format::dtype(&kind);
-        let listed = |strides: &[i64]| {
-            let strides: Vec<String> = strides.iter().map(i64::to_string).collect();
-            strides.join(", ")
-        };
+        let listed = |strides: &[i64]| format::joined(strides.iter(), ", ");
         let shape = dims.get(at).map_or(String::new(), |dims| {
             sizes(trace, dims, dtype.is_some(), &format::shape)
         });
@@ -61,9 +58,6 @@ fn sizes(trace: &Trace, dims: &Dims, is_tensor: bool, text: &dyn Fn(&[i64]) -> S
                 false => text(sizes),
             }
         }
-        Dims::Many(ids) => {
-            let each: Vec<String> = ids.iter().map(|id| text(trace.args.shape(*id))).collect();
-            each.join("; ")
-        }
+        Dims::Many(ids) => format::joined(ids.iter().map(|id| text(trace.args.shape(*id))), "; "),
     }
 }

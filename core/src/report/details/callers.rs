@@ -65,7 +65,7 @@ pub(super) fn table(
                 format::count(caller.count),
                 format::time_ns(caller.gpu_ns),
             ],
-            below: parts.collect::<Vec<_>>().join(" · "),
+            below: format::joined(parts, " · "),
             event: in_tree(profile, caller.slowest.0),
         }
     };

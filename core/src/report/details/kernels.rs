@@ -36,7 +36,7 @@ impl KernelUse {
             0 | 1 => String::new(),
             n => format!(" and {} more", n - 1),
         };
-        let streams: Vec<String> = self.streams.iter().map(i64::to_string).collect();
+        let streams = format::joined(self.streams.iter(), ", ");
         let three = |size: [u64; 3]| size.map(|n| n.to_string()).join("×");
         let mean_ns = self.gpu_ns / i64::try_from(self.count).unwrap_or(i64::MAX);
         FactRow {
@@ -46,7 +46,7 @@ impl KernelUse {
                 format::time_ns(self.gpu_ns),
                 format::time_ns(mean_ns),
                 self.library.map_or("", Library::label).to_owned(),
-                streams.join(", "),
+                streams,
                 first.map_or(String::new(), |(grid, _)| three(*grid) + &others),
                 first.map_or(String::new(), |(_, block)| three(*block)),
             ],

@@ -189,7 +189,7 @@ pub fn graph_table(trace: &Trace, serving: &Serving) -> Option<FactTable> {
         None => String::new(),
     };
     let row = |graph: &GraphFacts| {
-        let phases: Vec<&str> = graph.phases().into_iter().map(Phase::label).collect();
+        let phases = format::joined(graph.phases().into_iter().map(Phase::label), ", ");
         let is_named = graph.captured_for().is_some_and(|one| one.is_named);
         let padding = graph.padding_percent().map(|percent| match is_named {
             true => format::percent(percent),
@@ -206,7 +206,7 @@ pub fn graph_table(trace: &Trace, serving: &Serving) -> Option<FactTable> {
                 format::count(graph.replays.len() as u64),
                 format::time_ns(graph.median_ns()),
                 format::time_ns(graph.ns()),
-                phases.join(", "),
+                phases,
                 range(graph.range(Batch::requests)),
                 range(graph.range(Batch::tokens)),
                 padding.unwrap_or_default(),

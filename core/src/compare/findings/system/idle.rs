@@ -330,6 +330,6 @@ fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
             words::quoted(name)
         )
     });
-    let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| vec![("slower_host", named.join("; "))])
+    let named = format::joined(named, "; ");
+    (!named.is_empty()).then(|| vec![("slower_host", named)])
 }

@@ -67,11 +67,8 @@ fn paragraph(comparison: &Comparison) -> String {
             let time = format::time_ns(*tuning.get(which));
             format!("{time} on the {}", which.label())
         });
-        let said: Vec<String> = said.collect();
-        text.push_str(&format!(
-            " Of that, kernel tuning takes {}.",
-            said.join(" and ")
-        ));
+        let said = format::joined(said, " and ");
+        text.push_str(&format!(" Of that, kernel tuning takes {said}."));
     }
     if comparison.is_about_same() {
         text.push_str(" No notable difference.");
@@ -198,8 +195,8 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings.extend(by_category(comparison));
     findings.extend(faster(comparison));
     let judged = [explained(comparison), verdicts(comparison)];
-    let judged: Vec<String> = judged.into_iter().flatten().collect();
-    findings.extend((!judged.is_empty()).then(|| judged.join(" ")));
+    let judged = format::joined(judged.into_iter().flatten(), " ");
+    findings.extend((!judged.is_empty()).then(|| judged));
     let first = comparison.gaps.ranked.first();
     findings.extend(first.map(|gap| format!("First to look at: {}.", gap.title)));
     findings.extend(waste(comparison));
@@ -210,9 +207,8 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
 fn waste(comparison: &Comparison) -> Option<String> {
     let named = comparison.waste.iter().take(N_WASTE);
     let named = named.map(|one| format!("{}, {}", one.title, comparison.savings_of(one)));
-    let named: Vec<String> = named.collect();
+    let named = format::joined(named, "; ");
     (!named.is_empty()).then(|| {
-        let named = named.join("; ");
         format!("Inefficiencies in both traces, with their saving on the target: {named}.")
     })
 }
@@ -235,13 +231,8 @@ fn steps(comparison: &Comparison) -> Option<String> {
             ratio.unwrap_or_default()
         )
     });
-    let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "Steps of the target against the reference: {}.",
-            named.join("; ")
-        )
-    })
+    let named = format::joined(named, "; ");
+    (!named.is_empty()).then(|| format!("Steps of the target against the reference: {named}."))
 }
 
 fn largest(comparison: &Comparison) -> Option<String> {
@@ -308,13 +299,8 @@ fn faster(comparison: &Comparison) -> Option<String> {
         let difference = format::signed_time_ns(saved_ns(ops));
         format!("{reason} ({names}: {difference})")
     });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| {
-        format!(
-            "Parts of the target are faster because of {}.",
-            said.join("; ")
-        )
-    })
+    let said = format::joined(said, "; ");
+    (!said.is_empty()).then(|| format!("Parts of the target are faster because of {said}."))
 }
 
 /// A part with the name of its operation quoted.
@@ -371,7 +357,7 @@ fn verdicts(comparison: &Comparison) -> Option<String> {
         let n = format::count(count.n_operations as u64);
         format!("{n} {}", count.verdict.label_on(comparison.is_same_gpu))
     });
-    let named: Vec<String> = named.collect();
+    let named = format::joined(named, ", ");
     let all = format::counted(comparison.operations.matched.len() as u64, "operation");
     // One factor is within what a single operation may differ by.
     let alike = comparison
@@ -387,5 +373,5 @@ fn verdicts(comparison: &Comparison) -> Option<String> {
     let alike = alike.map_or(String::new(), |n| {
         format!("; {} are slower by one common factor", format::count(n))
     });
-    is_judged.then(|| format!("Of {all} of both traces: {}{alike}.", named.join(", ")))
+    is_judged.then(|| format!("Of {all} of both traces: {named}{alike}."))
 }

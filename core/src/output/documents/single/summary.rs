@@ -32,11 +32,9 @@ fn paragraph(source: &Input) -> String {
     // Notes are in the appendix; that it is another GPU was already said.
     let limits =
         limits.filter(|limit| limit.level > Level::Note && limit.kind != LimitKind::OtherGpu);
-    let limits: Vec<String> = limits
-        .map(|limit| format::in_sentence(&limit.label))
-        .collect();
+    let limits = format::joined(limits.map(|limit| format::in_sentence(&limit.label)), ", ");
     if !limits.is_empty() {
-        sentences.push(format!("Limits: {}.", limits.join(", ")));
+        sentences.push(format!("Limits: {limits}."));
     }
     let mut ranked = source.report.analyses.findings.ranked.iter();
     if let Some(first) = ranked.find(|ranked| ranked.finding.says_what_to_do()) {
