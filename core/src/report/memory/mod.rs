@@ -17,9 +17,9 @@ use crate::profile::memory_steps::memory_by_step;
 use crate::trace::Source;
 pub use chart::{ChartPoint, ChartSpan, MemoryChart};
 pub(super) use sheets::{
-    BY_OPERATOR, BY_STEP, DRIVER_CALLS, OPERATOR_COLUMNS, PEAK, PEAK_COLUMNS, STEP_COLUMNS,
-    SUMMARY, SUMMARY_COLUMNS, driver_columns, driver_rows, operator_rows, peak_rows, step_rows,
-    summary_rows,
+    BY_OPERATOR, BY_STEP, DRIVER_CALLS, PEAK, SUMMARY, driver_columns, driver_rows,
+    operator_columns, operator_rows, peak_columns, peak_rows, step_columns, step_rows,
+    summary_columns, summary_rows,
 };
 
 /// The memory view.
