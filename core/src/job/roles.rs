@@ -90,7 +90,7 @@ impl Layout {
                 let groups = job.groups.iter().zip(&roles);
                 let mut groups = groups.filter(|(group, of)| dimension.has(group, **of));
                 groups.find_map(|(group, _)| {
-                    let number = job.ranks.get(rank)?.number;
+                    let number = job.number(rank)?;
                     group.ranks.iter().position(|of| *of == number)
                 })
             };

@@ -233,7 +233,7 @@ fn label(digest: &Digest, of: &Collective) -> String {
 }
 
 /// The same with another noun: "receive of 33.6 MB".
-fn sized(digest: &Digest, of: &Collective, kind: &str) -> String {
+pub(super) fn sized(digest: &Digest, of: &Collective, kind: &str) -> String {
     match message_bytes(digest, of).filter(|_| !is_uneven(digest, of)) {
         Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
         None => kind.to_owned(),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::base::sort::Arranged;
 use crate::job::testing::TestJob;
 
 /// The ranks found for a job of three whose files have these names and no metadata.

@@ -186,7 +186,7 @@ impl Context<'_> {
     }
 
     fn number(&self, at: usize) -> u32 {
-        self.job.ranks.get(at).map_or(0, |rank| rank.number)
+        self.job.number(at).unwrap_or(0)
     }
 
     /// The display name of several ranks ("rank 2", "ranks 2 and 5", "12 ranks"), and their numbers.

@@ -234,7 +234,7 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
         | WhatIf::HostInTime(rank)
         | WhatIf::EvenCopies(rank)
         | WhatIf::EvenIdle(rank) => Change {
-            rank: job.ranks.get(rank).map(|rank| rank.number),
+            rank: job.number(rank),
             ..change
         },
         WhatIf::HostKeepsUp(host) => Change {
