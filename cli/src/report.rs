@@ -178,7 +178,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
             let top = top_operations(profile, report);
             (top.iter().map(top_row).collect(), ">of compute")
         }
-        Measure::Host => {
+        Measure::Cpu => {
             let top = overview.operations.iter().take(TOP);
             (top.map(operation_row).collect(), ">share")
         }

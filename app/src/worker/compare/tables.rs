@@ -86,7 +86,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
             counted,
             |key| (key.label(), Family::Communication),
         ),
-        named(sheet::CPU, &comparison.host, counted, |name| {
+        named(sheet::CPU, &comparison.cpu_ops, counted, |name| {
             let label = dormer_core::names::op_category(name, None);
             let family = dormer_core::names::family_of_op(label, name, None);
             (name.clone(), family)

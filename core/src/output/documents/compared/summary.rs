@@ -55,7 +55,7 @@ fn paragraph(comparison: &Comparison) -> String {
             "from the first GPU activity to the last",
             comparison.parts.total,
         ),
-        None => ("in operators on the CPU", sides.map(|side| side.host_ns)),
+        None => ("in operators on the CPU", sides.map(|side| side.cpu_ns)),
     };
     text.push_str(&takes(comparison, what, times));
     let tuning = comparison.parts.of_kind(PartKind::Tuning);
@@ -172,7 +172,7 @@ fn metrics(comparison: &Comparison) -> DocTable {
         rows.push(("Time of a Step", times, percent(step.change_percent())));
     }
     if timelines.both().is_none() {
-        let cpu = sides.map(|side| side.host_ns);
+        let cpu = sides.map(|side| side.cpu_ns);
         let change = percent(cpu.change_percent());
         rows.push(("Operators on the CPU", cpu.map(time), change));
     }

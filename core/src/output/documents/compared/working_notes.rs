@@ -92,7 +92,7 @@ fn sides(comparison: &Comparison) -> DocTable {
         }),
         ("Times are of the", |side| match side.measure {
             Measure::Gpu => text("GPU"),
-            Measure::Host => text("CPU"),
+            Measure::Cpu => text("CPU"),
         }),
         ("Kernels, copies and fills", |side| count(side.n_gpu_events)),
     ];

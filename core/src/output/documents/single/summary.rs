@@ -15,7 +15,7 @@ pub(super) fn write(source: &Input) -> Document {
     document.table(metrics(source));
     let longest = match source.report.overview.measure {
         Measure::Gpu => longest_on_gpu(source),
-        Measure::Host => longest_on_cpu(source),
+        Measure::Cpu => longest_on_cpu(source),
     };
     if !longest.rows.is_empty() {
         document.heading(3, "Top Bottlenecks");
@@ -60,7 +60,7 @@ const ROWS: [&str; 6] = [
 pub(super) fn rows(source: &Input) -> &'static [&'static str] {
     match source.report.overview.measure {
         Measure::Gpu => &ROWS,
-        Measure::Host => &[],
+        Measure::Cpu => &[],
     }
 }
 
@@ -81,7 +81,7 @@ fn metrics(source: &Input) -> DocTable {
             ];
             ROWS.into_iter().zip(values).collect()
         }
-        Measure::Host => overview
+        Measure::Cpu => overview
             .facts
             .iter()
             .map(|(label, value)| (label.as_str(), line(value)))
