@@ -37,94 +37,45 @@ fn paragraph(comparison: &Comparison) -> String {
         format!("{} ({platform})", words::quoted(&side.name))
     });
     let Pair { reference, target } = about;
-    let mut text = format!("{reference} is the reference, {target} the target.");
+    let mut sentences = vec![
+        format!("{reference} is the reference, {target} the target."),
+        comparison.headline("The target", "the reference"),
+    ];
+    sentences.extend(on_cpu(comparison));
     if comparison.is_same() {
-        let has_shapes = comparison.sides.as_ref().map(|side| side.has_shapes);
-        text.push_str(match has_shapes.reference == has_shapes.target {
-            true if comparison.has_gpu_times() => {
-                " No difference: both traces hold the same work and take the same time on the GPU."
-            }
-            true => " No difference: both traces hold the same work and take the same time.",
-            false => " No difference: both traces take the same time, in all that they tell.",
-        });
-        return text;
+        return sentences.join(" ");
     }
-    let sides = comparison.sides.as_ref();
-    let (what, times) = match sides.map(|side| side.timeline).both() {
-        Some(_) => (
-            "from the first GPU activity to the last",
-            comparison.parts.total,
-        ),
-        None => ("in operators on the CPU", sides.map(|side| side.cpu_ns)),
-    };
-    text.push_str(&takes(comparison, what, times));
     let tuning = comparison.parts.of_kind(PartKind::Tuning);
     if comparison.parts.is_notable(tuning) {
-        let sides = Which::ALL
-            .into_iter()
-            .filter(|which| *tuning.get(*which) > 0);
-        let said = sides.map(|which| {
+        let sides = Which::ALL.into_iter();
+        let said = sides.filter(|which| *tuning.get(*which) > 0).map(|which| {
             let time = format::time_ns(*tuning.get(which));
             format!("{time} on the {}", which.label())
         });
         let said = format::joined(said, " and ");
-        text.push_str(&format!(" Of that, kernel tuning takes {said}."));
+        sentences.push(format!("Kernel tuning takes {said}."));
     }
-    if comparison.is_about_same() {
-        text.push_str(" No notable difference.");
-    }
-    if let Some(work) = &comparison.work {
-        text.push(' ');
-        text.push_str(&work.sentence());
-    }
+    sentences.extend(comparison.work.as_ref().map(|work| work.sentence()));
     if comparison.is_same_gpu {
-        text.push_str(
-            " Both ran on the same hardware, so the same call is expected to take the same time.",
-        );
+        let same =
+            "Both ran on the same hardware, so the same call is expected to take the same time.";
+        sentences.push(same.to_owned());
     }
-    text
+    sentences.join(" ")
 }
 
-/// The times of both, and by how much they differ: for a step if the traces hold different numbers of steps.
-fn takes(comparison: &Comparison, what: &str, times: Pair<i64>) -> String {
-    let than = |times: Pair<i64>| {
-        let change = times.change_percent().map(words::change);
-        change.map_or(String::new(), |change| format!(": {change} time"))
-    };
-    let said = times.map(format::time_ns);
-    match comparison.per_step() {
-        Some((steps, step)) => {
-            let n = steps.map(|n| format::counted(n, "step"));
-            let each = step.map(format::time_ns);
-            format!(
-                " The target takes {} {what} for {}, the reference {} for {}. That is {} a step on the target, and {} on the reference{}.",
-                said.target,
-                n.target,
-                said.reference,
-                n.reference,
-                each.target,
-                each.reference,
-                than(step)
-            )
-        }
-        None => {
-            let as_much = comparison.for_as_many_calls().map(|(ratio, times)| {
-                format!(
-                    " By its calls it does {} as much, for which the reference would take {}{}.",
-                    words::times(ratio),
-                    format::time_ns(times.reference),
-                    than(times)
-                )
-            });
-            format!(
-                " The target takes {} {what}, the reference {}{}.{}",
-                said.target,
-                said.reference,
-                than(times),
-                as_much.unwrap_or_default()
-            )
-        }
-    }
+/// The times of operators, where only those can be compared.
+fn on_cpu(comparison: &Comparison) -> Option<String> {
+    let times = comparison.sides.as_ref().map(|side| side.cpu_ns);
+    let change = times.change_percent().map(words::change);
+    let change = change.map_or(String::new(), |change| format!(": {change} time"));
+    let Pair { reference, target } = times.map(format::time_ns);
+    (!comparison.has_gpu_times()).then(|| match comparison.is_same() {
+        true => format!("No difference: both take {target} in operators on the CPU."),
+        false => format!(
+            "In operators on the CPU the target takes {target}, the reference {reference}{change}."
+        ),
+    })
 }
 
 /// The table rows that both traces have a time for.
