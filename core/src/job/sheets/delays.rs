@@ -226,7 +226,6 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
 /// Fills in what a change is about.
 fn about(input: &Input, of: WhatIf, change: Change) -> Change {
     let job: &Job = input.job;
-    let network = &input.analysis.network;
     match of {
         WhatIf::KeepsUp(rank)
         | WhatIf::SameKernels(rank)
@@ -242,28 +241,18 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
             ..change
         },
         WhatIf::Path(path) => {
-            let path = network.slow_paths.get(path).map(|slow| slow.path);
-            let group = path.and_then(|path| job.groups.get(path.group));
-            let pair = path.and_then(|path| path.pair);
-            let name = group.map_or("", |group| &group.name);
+            let path = input.analysis.network.slow_paths.get(path);
+            let path = path.map(|slow| slow.path);
+            let name = path.and_then(|path| job.groups.get(path.group));
+            let name = name.map_or("", |group| &group.name);
             Change {
-                group: match pair {
+                group: match path.and_then(|path| path.pair) {
                     Some((one, other)) => format!("{name}: {one}, {other}"),
                     None => name.to_owned(),
                 },
                 ..change
             }
         }
-        WhatIf::SlowRanks
-        | WhatIf::SlowSteps
-        | WhatIf::Paths
-        | WhatIf::LinksAtHalf
-        | WhatIf::BalancedExperts
-        | WhatIf::EvenStages
-        | WhatIf::EvenSequence
-        | WhatIf::AllInTime
-        | WhatIf::EvenSpeed
-        | WhatIf::ReducedOnce
-        | WhatIf::NoWaiting => change,
+        _ => change,
     }
 }
