@@ -188,10 +188,10 @@ pub struct TableColumn {
 /// A column with a function that makes its cells: (name in files, label, cell).
 pub type CellColumn<'c, T> = (&'static str, &'static str, &'c dyn Fn(&T) -> Value);
 
-/// The columns of a [`Table::of`], one per line: name in files, label, cell.
+/// The columns of a table, one per line: two words about each, and how its cell is computed from the row.
 macro_rules! cell_columns {
-    ($($key:literal, $label:literal, $cell:expr;)+) => {
-        &[$(($key, $label, &$cell)),+]
+    ($($one:expr, $other:expr, $cell:expr;)+) => {
+        &[$(($one, $other, &$cell)),+]
     };
 }
 pub(crate) use cell_columns;

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::cards::{Light, detail_heading};
-use super::fact_table::{CellKind, FactRow, FactTable};
+use super::fact_table::{FactColumn, FactRow, FactTable};
 use super::gap_chart::GapChart;
 use super::shapes::shapes;
 use super::sheet::Field;
@@ -280,14 +280,19 @@ impl Part {
 }
 
 /// The longest rows of a table; the title says so if rows are left out.
-fn longest(title: &str, columns: &[(&str, CellKind)], mut rows: Vec<FactRow>) -> Option<FactTable> {
-    let n_rows = rows.len();
-    rows.truncate(MAX_ROWS);
-    let title = match n_rows > rows.len() {
-        true => format!("{title}: the longest {} of {n_rows}", rows.len()),
+fn longest<T>(
+    title: &str,
+    mut items: Vec<T>,
+    columns: &[FactColumn<T>],
+    row: impl Fn(&T) -> FactRow,
+) -> Option<FactTable> {
+    let n = items.len();
+    items.truncate(MAX_ROWS);
+    let title = match n > items.len() {
+        true => format!("{title}: the longest {} of {n}", items.len()),
         false => title.to_owned(),
     };
-    FactTable::new(title, columns, rows)
+    FactTable::of(title, items, columns, row)
 }
 
 /// What it would save to reach the first efficiency level that good kernels reach and this one does not. Attention and
