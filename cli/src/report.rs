@@ -282,11 +282,7 @@ fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
 pub(crate) fn quality(overview: &Overview, out: &mut Out) -> io::Result<()> {
     writeln!(out, "{}", overview.quality.sentence)?;
     for line in &overview.quality.lines {
-        let sentence = table::printable(&line.sentence);
-        match line.detail().as_str() {
-            "" => writeln!(out, "- {sentence}")?,
-            detail => writeln!(out, "- {sentence} ({detail})")?,
-        }
+        writeln!(out, "- {}", table::printable(&line.with_detail()))?;
     }
     Ok(())
 }

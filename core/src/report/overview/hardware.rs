@@ -130,7 +130,7 @@ fn names_of_used(profile: &Profile) -> Option<String> {
             }),
         ", ",
     );
-    (!names.is_empty()).then(|| names)
+    (!names.is_empty()).then_some(names)
 }
 
 /// The precisions whose matrix rates are shown.

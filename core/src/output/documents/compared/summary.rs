@@ -147,7 +147,7 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings.extend(faster(comparison));
     let judged = [explained(comparison), verdicts(comparison)];
     let judged = format::joined(judged.into_iter().flatten(), " ");
-    findings.extend((!judged.is_empty()).then(|| judged));
+    findings.extend((!judged.is_empty()).then_some(judged));
     let first = comparison.gaps.ranked.first();
     findings.extend(first.map(|gap| format!("First to look at: {}.", gap.title)));
     findings.extend(waste(comparison));

@@ -150,11 +150,7 @@ pub(super) fn warnings(source: &Input) -> Vec<Line> {
 
 /// What is wrong with the data, how often and where.
 pub(super) fn quality_line(quality: &QualityLine) -> Line {
-    let detail = match quality.detail() {
-        detail if detail.is_empty() => detail,
-        detail => format!(" ({detail})"),
-    };
-    line(&format!("{}{detail}", quality.sentence))
+    line(&quality.with_detail())
 }
 
 fn caveats(source: &Input) -> Vec<String> {
