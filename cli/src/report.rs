@@ -61,13 +61,13 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     });
     #[cfg(feature = "parquet")]
     let recorded = RecordingInfo::new(&whole.trace, &input::name(&args.trace), args.redact.redact);
-    let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
-    let whole = window::of_gpu(whole, &args.trace, args.device.as_deref())?;
-    let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);
-    window::check(&chosen, &args.trace)?;
-    let is_part = args.step.is_some() || args.device.is_some() || args.window.is_some();
-    let is_chosen = args.whole || is_part;
-    let steps = (!is_chosen).then(|| window::of_serving(&chosen)).flatten();
+    let part = window::Part {
+        step: args.step.as_deref(),
+        device: args.device.as_deref(),
+        range: args.window,
+        whole: args.whole,
+    };
+    let (chosen, steps) = part.of(whole, &args.trace, &args.redact)?;
     let profile = steps.as_ref().unwrap_or(&chosen);
     let options = choices::options(&args.analysis, args.gpu.as_ref(), profile);
     let report = parallel::report(profile, &options);
