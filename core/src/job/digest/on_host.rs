@@ -7,8 +7,9 @@
 use super::own_time::{Activity, before};
 use super::steps::Steps;
 use super::work::operators;
-use super::{Collective, Found, Texts};
+use super::{Collective, Found};
 use crate::base::interval::Interval;
+use crate::base::map::Set;
 use crate::base::sort::Arranged;
 use crate::profile::Profile;
 use crate::trace::{Category, Dims, EventId, Trace, event_args};
@@ -19,7 +20,7 @@ const OF_DISTRIBUTED: &str = "c10d::";
 /// Prefix of Gloo's ranges.
 const OF_GLOO: &str = "gloo:";
 
-pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
+pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Set<String>) -> Found {
     let trace = &profile.trace;
     let events = &trace.events;
     let is_named = |name: &str| name.starts_with(OF_DISTRIBUTED);
