@@ -1,7 +1,7 @@
 //! How a command exits when its work is done: the effects of `--strict` and `--fail-on`.
 
 use dormer_core::findings::Priority;
-use dormer_core::report::overview::{Level, Overview};
+use dormer_core::report::overview::{Level, Overview, QualityLine};
 
 use crate::args::CheckArgs;
 use crate::{Failure, stdout};
@@ -52,8 +52,5 @@ fn is_lossy(overview: &Overview) -> bool {
 fn losses(overview: &Overview) -> impl Iterator<Item = String> {
     let lines = overview.quality.lines.iter();
     let lost = lines.filter(|line| line.level == Level::Bad);
-    lost.map(|line| match line.detail().as_str() {
-        "" => line.sentence.to_string(),
-        detail => format!("{} ({detail})", line.sentence),
-    })
+    lost.map(QualityLine::with_detail)
 }

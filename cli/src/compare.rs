@@ -101,15 +101,8 @@ fn profile_of(args: &CompareArgs, which: Which) -> Result<Profile, Failure> {
         Which::Reference => &args.reference,
         Which::Target => &args.target,
     };
-    let one = |both: &Option<[Option<String>; 2]>| both.as_ref()?[which as usize].clone();
-    let (step, gpu) = (one(&args.step), one(&args.device));
-    let profile = window::of_step(Profile::new(input::import(path)?), path, step.as_deref())?;
-    let profile = window::of_gpu(profile, path, gpu.as_deref())?;
-    let range = args.window.map(|windows| windows[which as usize]);
-    let profile = input::redacted(window::of_range(profile, range), &args.redact);
-    window::check(&profile, path)?;
-    let is_chosen = args.whole || step.is_some() || gpu.is_some() || range.is_some();
-    let steps = (!is_chosen).then(|| window::of_serving(&profile)).flatten();
+    let (whole, redact) = (Profile::new(input::import(path)?), &args.redact);
+    let (profile, steps) = part_of(args, which).of(whole, path, redact)?;
     Ok(match steps {
         Some(steps) => {
             // Never freed: that would take longer than exiting.
@@ -118,6 +111,16 @@ fn profile_of(args: &CompareArgs, which: Which) -> Result<Profile, Failure> {
         }
         None => profile,
     })
+}
+
+fn part_of(args: &CompareArgs, which: Which) -> window::Part<'_> {
+    let at = which as usize;
+    window::Part {
+        step: args.step.as_ref().and_then(|both| both[at].as_deref()),
+        device: args.device.as_ref().and_then(|both| both[at].as_deref()),
+        range: args.window.map(|windows| windows[at]),
+        whole: args.whole,
+    }
 }
 
 /// The page with both traces embedded.

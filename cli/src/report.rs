@@ -61,13 +61,13 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     });
     #[cfg(feature = "parquet")]
     let recorded = RecordingInfo::new(&whole.trace, &input::name(&args.trace), args.redact.redact);
-    let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
-    let whole = window::of_gpu(whole, &args.trace, args.device.as_deref())?;
-    let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);
-    window::check(&chosen, &args.trace)?;
-    let is_part = args.step.is_some() || args.device.is_some() || args.window.is_some();
-    let is_chosen = args.whole || is_part;
-    let steps = (!is_chosen).then(|| window::of_serving(&chosen)).flatten();
+    let part = window::Part {
+        step: args.step.as_deref(),
+        device: args.device.as_deref(),
+        range: args.window,
+        whole: args.whole,
+    };
+    let (chosen, steps) = part.of(whole, &args.trace, &args.redact)?;
     let profile = steps.as_ref().unwrap_or(&chosen);
     let options = choices::options(&args.analysis, args.gpu.as_ref(), profile);
     let report = parallel::report(profile, &options);
@@ -178,7 +178,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
             let top = top_operations(profile, report);
             (top.iter().map(top_row).collect(), ">of compute")
         }
-        Measure::Host => {
+        Measure::Cpu => {
             let top = overview.operations.iter().take(TOP);
             (top.map(operation_row).collect(), ">share")
         }
@@ -282,11 +282,7 @@ fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
 pub(crate) fn quality(overview: &Overview, out: &mut Out) -> io::Result<()> {
     writeln!(out, "{}", overview.quality.sentence)?;
     for line in &overview.quality.lines {
-        let sentence = table::printable(&line.sentence);
-        match line.detail().as_str() {
-            "" => writeln!(out, "- {sentence}")?,
-            detail => writeln!(out, "- {sentence} ({detail})")?,
-        }
+        writeln!(out, "- {}", table::printable(&line.with_detail()))?;
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! The part of a trace to analyze: a step, one GPU or a time range; by default all of it.
 
-use std::fmt::Display;
 use std::path::Path;
 
 use dormer_core::base::interval::Interval;
@@ -9,36 +8,50 @@ use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
 use dormer_core::profile::window::{Window, find_gpu, find_step, of_all_steps};
 
+use crate::args::RedactArgs;
 use crate::{Failure, input, table};
 
-/// The profile of a step; of the whole trace if none is requested.
-pub(crate) fn of_step(
-    profile: Profile,
-    trace: &Path,
-    step: Option<&str>,
-) -> Result<Profile, Failure> {
-    let found = step.map(|step| find_step(&profile, step)).transpose();
-    of_window(profile, trace, found)
+/// The requested part of a trace.
+pub(crate) struct Part<'a> {
+    pub(crate) step: Option<&'a str>,
+    pub(crate) device: Option<&'a str>,
+    pub(crate) range: Option<Interval>,
+    pub(crate) whole: bool,
 }
 
-/// The profile of one GPU; of all if none is requested.
-pub(crate) fn of_gpu(
-    profile: Profile,
-    trace: &Path,
-    gpu: Option<&str>,
-) -> Result<Profile, Failure> {
-    let found = gpu.map(|gpu| find_gpu(&profile, gpu)).transpose();
-    of_window(profile, trace, found)
-}
+impl Part<'_> {
+    /// Its profile and, unless something was requested, that of a serving engine's steps.
+    pub(crate) fn of(
+        &self,
+        mut profile: Profile,
+        trace: &Path,
+        redact: &RedactArgs,
+    ) -> Result<(Profile, Option<Profile>), Failure> {
+        let wrong = |error: String| Failure::Usage(format!("{}: {error}", input::name(trace)));
+        if let Some(step) = self.step {
+            let step = find_step(&profile, step).map_err(|error| wrong(error.to_string()))?;
+            profile = windowed(profile, &step);
+        }
+        if let Some(gpu) = self.device {
+            let gpu = find_gpu(&profile, gpu).map_err(|error| wrong(error.to_string()))?;
+            profile = windowed(profile, &gpu);
+        }
+        if let (Some(range), Some(recorded)) = (self.range, recorded_span(&profile.trace)) {
+            let at = |ns: i64| recorded.start_ns.saturating_add(ns);
+            let span = Interval::new(at(range.start_ns), at(range.end_ns));
+            profile = windowed(profile, &Window::range(span));
+        }
+        let profile = input::redacted(profile, redact);
+        check(&profile, trace)?;
+        let steps = (!self.is_chosen()).then(|| of_serving(&profile)).flatten();
+        Ok((profile, steps))
+    }
 
-/// The profile of a time range; of the whole trace if none is requested.
-pub(crate) fn of_range(profile: Profile, range: Option<Interval>) -> Profile {
-    let (Some(range), Some(recorded)) = (range, recorded_span(&profile.trace)) else {
-        return profile;
-    };
-    let at = |ns: i64| recorded.start_ns.saturating_add(ns);
-    let span = Interval::new(at(range.start_ns), at(range.end_ns));
-    windowed(profile, &Window::range(span))
+    /// Whether something was requested.
+    fn is_chosen(&self) -> bool {
+        let is_part = self.step.is_some() || self.device.is_some() || self.range.is_some();
+        self.whole || is_part
+    }
 }
 
 /// The steps of a serving engine, if the trace has other GPU activity besides them.
@@ -65,7 +78,7 @@ pub(crate) fn shown(profile: &Profile) -> Option<(&'static str, String)> {
 }
 
 /// Why there is nothing to analyze, if that is so.
-pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
+fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
     let reason = match profile.trace.n_events_read {
         _ if profile.has_gpu_events() => return Ok(()),
         _ if profile.is_empty_window() => WarningKind::EmptyWindow.label(),
@@ -92,20 +105,6 @@ pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
         input::name(trace),
         table::printable(&reason)
     )))
-}
-
-/// The profile of the requested window, if there is one.
-fn of_window(
-    profile: Profile,
-    trace: &Path,
-    found: Result<Option<Window>, impl Display>,
-) -> Result<Profile, Failure> {
-    let found =
-        found.map_err(|error| Failure::Usage(format!("{}: {error}", input::name(trace))))?;
-    Ok(match found {
-        Some(window) => windowed(profile, &window),
-        None => profile,
-    })
 }
 
 fn windowed(whole: Profile, window: &Window) -> Profile {

@@ -55,9 +55,9 @@ fn check(model: &str, known: &[Known]) {
             wrong.push(format!("{name} of {times_us:?} µs is not there"));
             continue;
         };
-        let expected = judgment.achievable_expected.zip(judgment.peak_expected);
+        let expected = judgment.by_achievable.expected.zip(judgment.by_peaks.expected);
         let is_right = expected.is_some_and(|(one, peak)| are_near([one, peak], *ratios));
-        if !is_right || judgment.achievable_verdict != *verdict {
+        if !is_right || judgment.by_achievable.verdict != *verdict {
             wrong.push(format!("{name} of {times_us:?} µs: {judgment:?}"));
         }
     }
@@ -103,7 +103,7 @@ fn by_peaks_products_bound_by_arithmetic_are_beyond_the_hardware() {
             assert!(text.contains(&words.replace("\\", "")), "{model}: {words}");
         }
         let products = comparison.operations.matched.iter().filter(|op| {
-            let expected = op.judgment.achievable_expected;
+            let expected = op.judgment.by_achievable.expected;
             expected.is_some_and(|expected| (expected - 1.397).abs() < 0.001)
         });
         let verdicts: Vec<Verdict> = products.map(|op| op.judgment.verdict).collect();

@@ -11,6 +11,7 @@ mod sentence;
 
 pub use dtypes::{dtype, plain_dtype};
 pub use kernel::{kernel_name, operation_name};
+pub(crate) use sentence::joined;
 pub use sentence::{capitalized, in_sentence, listed};
 
 /// Separator between groups of digits.

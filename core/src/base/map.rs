@@ -175,6 +175,11 @@ pub(crate) struct Entry<'a, K, V> {
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
+    /// The number of the key in the order in which they were inserted.
+    pub(crate) fn number(&self) -> usize {
+        self.at.unwrap_or(self.map.len())
+    }
+
     pub(crate) fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
         let entries = &mut self.map.entries;
         let at = self.at.unwrap_or(entries.len());
@@ -276,7 +281,7 @@ impl<K: Hash + Eq> Set<K> {
     /// The number of a key in their order; adds a new one.
     pub(crate) fn number(&mut self, key: K) -> usize {
         let entry = self.0.entry(key);
-        let number = entry.at.unwrap_or(entry.map.len());
+        let number = entry.number();
         entry.or_default();
         number
     }
@@ -284,6 +289,15 @@ impl<K: Hash + Eq> Set<K> {
     /// Adds a key; returns whether it is new.
     pub(crate) fn insert(&mut self, key: K) -> bool {
         self.0.insert(key, ()).is_none()
+    }
+}
+
+impl Set<String> {
+    /// The number of a text; only a new one is copied. Beyond four billion texts all others share a number.
+    pub(crate) fn id(&mut self, text: &str) -> u32 {
+        let known = self.0.find(hash_of(text), text);
+        let number = known.unwrap_or_else(|| self.number(text.to_owned()));
+        u32::try_from(number).unwrap_or(u32::MAX)
     }
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 
 /// At most this many distances are tried in one search.
 const MOST_CANDIDATES: usize = 24;
@@ -92,8 +92,9 @@ fn candidates(symbols: &[u64]) -> Vec<usize> {
             *weights.entry(at - before).or_default() += at - before;
         }
     }
-    let mut weights: Vec<(usize, usize)> = weights.into_iter().collect();
-    weights.arrange_by_key(|(distance, weight)| (std::cmp::Reverse(*weight), *distance));
+    let weights = weights
+        .into_iter()
+        .arranged_by_key(|(distance, weight)| (std::cmp::Reverse(*weight), *distance));
     let heaviest = weights.into_iter().take(MOST_CANDIDATES);
     heaviest.map(|(distance, _)| distance).collect()
 }

@@ -65,6 +65,56 @@ pub trait Gather: Iterator + Sized {
 
 impl<I: Iterator> Gather for I {}
 
+/// Collecting into a sorted list, with [`Arrange`].
+pub trait Arranged: Iterator + Sized {
+    /// Sorted by a comparison; equal items keep their order.
+    fn arranged_by(
+        self,
+        compare: impl FnMut(&Self::Item, &Self::Item) -> Ordering,
+    ) -> Vec<Self::Item> {
+        let mut all: Vec<Self::Item> = self.collect();
+        all.arrange_by(compare);
+        all
+    }
+
+    /// Sorted by a key that is cheap to compute.
+    fn arranged_by_key<K: Ord>(self, mut key: impl FnMut(&Self::Item) -> K) -> Vec<Self::Item> {
+        self.arranged_by(|one, other| key(one).cmp(&key(other)))
+    }
+
+    /// Sorted by a key that is cheap to compute, the largest first.
+    fn arranged_by_largest<K: Ord>(self, mut key: impl FnMut(&Self::Item) -> K) -> Vec<Self::Item> {
+        self.arranged_by(|one, other| key(other).cmp(&key(one)))
+    }
+
+    /// Sorted by a key that is computed once for each item.
+    fn arranged_by_cached_key<K: Ord>(self, key: impl FnMut(&Self::Item) -> K) -> Vec<Self::Item> {
+        let mut all: Vec<Self::Item> = self.collect();
+        all.arrange_by_cached_key(key);
+        all
+    }
+
+    /// Sorted by the items' own order.
+    fn arranged(self) -> Vec<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        self.arranged_by(Ord::cmp)
+    }
+
+    /// Sorted, each item once.
+    fn distinct(self) -> Vec<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        let mut all = self.arranged();
+        all.dedup();
+        all
+    }
+}
+
+impl<I: Iterator> Arranged for I {}
+
 /// The largest item of an iterator, the first of equal ones; std's `max_by_key` gives the last.
 pub(crate) trait FirstMax: Iterator + Sized {
     /// By a key, which may be a float.

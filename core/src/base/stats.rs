@@ -1,7 +1,7 @@
 //! Mean, median, deviation, extremes and sum of a column, as pandas computes them.
 
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 
 /// Summary statistics of a group of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,8 +42,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 
 /// For each value the median of all others, the mean of the two middle ones for an even count; 0 for none.
 pub(crate) fn medians_of_others(values: &[i64]) -> Vec<i64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.arrange_by_key(|at| (values[*at], *at));
+    let order = (0..values.len()).arranged_by_key(|at| (values[*at], *at));
     let last = values.len().saturating_sub(2);
     let mut medians = vec![0; values.len()];
     if values.len() < 2 {

@@ -188,6 +188,14 @@ pub struct TableColumn {
 /// A column with a function that makes its cells: (name in files, label, cell).
 pub type CellColumn<'c, T> = (&'static str, &'static str, &'c dyn Fn(&T) -> Value);
 
+/// The columns of a table, one per line: two words about each, and how its cell is computed from the row.
+macro_rules! cell_columns {
+    ($($one:expr, $other:expr, $cell:expr;)+) => {
+        &[$(($one, $other, &$cell)),+]
+    };
+}
+pub(crate) use cell_columns;
+
 /// A small table of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {

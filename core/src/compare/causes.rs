@@ -94,7 +94,7 @@ fn of_side(side: &Side, op: &OpSide) -> Option<String> {
             }
         },
     );
-    Some(said.collect::<Vec<String>>().join(", "))
+    Some(format::joined(said, ", "))
 }
 
 #[cfg(test)]

@@ -229,10 +229,7 @@ impl Comparison {
 
     /// Data losses of one trace or of both.
     pub fn lost(&self) -> Vec<String> {
-        let said = |who: &str, line: &QualityLine| match line.detail().as_str() {
-            "" => format!("{who}: {}", line.sentence),
-            detail => format!("{who}: {} ({detail})", line.sentence),
-        };
+        let said = |who: &str, line: &QualityLine| format!("{who}: {}", line.with_detail());
         let losses = self.sides.as_ref().map(|side| &side.losses);
         let both = |line: &&QualityLine| losses.target.contains(line);
         let common = losses.reference.iter().filter(both);

@@ -69,7 +69,7 @@ pub struct Comparison {
     /// Collectives by kind, size and group.
     pub collectives: Vec<CollectiveDelta>,
     /// Operators by name, with their CPU self time.
-    pub host: Vec<Named<String, Tally>>,
+    pub cpu_ops: Vec<Named<String, Tally>>,
 }
 
 impl Comparison {
@@ -95,7 +95,7 @@ impl Comparison {
             && unmatched.target.is_empty()
             && self.operations.matched.iter().all(MatchedOp::is_same)
             && self.kernels.iter().all(Named::is_same)
-            && self.host.iter().all(Named::is_same)
+            && self.cpu_ops.iter().all(Named::is_same)
     }
 
     /// Whether the traces take the same time for as many steps, within what is measured: no part of it differs by a

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::pair::{Pair, Which};
 use super::side::Side;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::profile::memory::DeviceMemory;
 
 /// Maximum number of operators compared; those that hold or allocate most come first.
@@ -93,10 +93,9 @@ pub(super) fn memory(sides: Pair<Side>) -> Option<MemoryPair> {
             by_name.entry(name).or_default().target = Some(bytes);
         }
         let sizes = by_name.into_iter();
-        let mut sizes: Vec<MemorySize> = sizes
+        let mut sizes = sizes
             .map(|(label, bytes)| MemorySize { label, bytes })
-            .collect();
-        sizes.arrange_by_largest(|size| size.most());
+            .arranged_by_largest(|size| size.most());
         sizes.truncate(MOST_OPERATORS);
         sizes
     };

@@ -93,7 +93,7 @@ impl Comparison {
             modules: where_comparable(sides, side_by_side::modules),
             kernels: where_comparable(sides, side_by_side::kernels),
             collectives: where_comparable(sides, collectives::collectives),
-            host: side_by_side::host(sides),
+            cpu_ops: side_by_side::cpu_ops(sides),
             is_same_gpu: judge.is_same_gpu,
             basis: judge.basis,
             thresholds: target.report.options.thresholds,

@@ -42,7 +42,7 @@ pub struct TraceProperties {
     /// How its GPU time splits; `None` without GPU activity.
     pub timeline: Option<GpuTimeline>,
     /// CPU time in operators.
-    pub host_ns: i64,
+    pub cpu_ns: i64,
     /// Kernels, copies and fills that count.
     pub n_gpu_events: u64,
     /// The part of the trace that is compared; `None` for all of it.
@@ -163,7 +163,7 @@ impl TraceProperties {
     pub(super) fn new(side: &Side) -> TraceProperties {
         let hardware = &side.report.overview.hardware;
         let gpu = hardware.gpu.as_ref().map(|gpu| gpu.name.to_string());
-        let host = side.profile.cpu_ops.iter();
+        let cpu = side.profile.cpu_ops.iter();
         let mut operations = side.profile.operations().iter();
         TraceProperties {
             has_shapes: operations.any(|operation| {
@@ -180,7 +180,7 @@ impl TraceProperties {
             },
             measure: side.report.overview.measure,
             timeline: side.report.timelines.whole,
-            host_ns: sum(host.map(|op| op.self_ns)),
+            cpu_ns: sum(cpu.map(|op| op.self_ns)),
             n_gpu_events: side.profile.gpu.all().count() as u64,
             window: side.profile.window.clone(),
             limits: side.report.overview.limits.clone(),

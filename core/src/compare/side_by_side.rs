@@ -37,7 +37,7 @@ pub(crate) fn modules(sides: Pair<Side>) -> Vec<Named<String, ModuleTime>> {
 
 /// The operators of both traces by CPU time, longest first. For traces without GPU activity, there is nothing else to
 /// compare.
-pub(crate) fn host(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
+pub(crate) fn cpu_ops(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let strings = &side.profile.trace.strings;
         let tallies = side.profile.cpu_ops.iter().map(|op| {
@@ -65,7 +65,7 @@ pub(crate) fn categories(sides: Pair<Side>) -> Vec<Named<Family, Tally>> {
 }
 
 fn calls(side: &Side, family: Family) -> u64 {
-    if side.report.overview.measure == Measure::Host {
+    if side.report.overview.measure == Measure::Cpu {
         return 0;
     }
     let operations = side.report.operations(side.profile);

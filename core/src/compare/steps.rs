@@ -62,8 +62,7 @@ impl StepPair {
                 // In decode steps, each request computes one token.
                 let tokens = tokens.filter(|tokens| requests != Some(*tokens));
                 let parts = [counted(requests, "request"), counted(tokens, "token")];
-                let parts: Vec<String> = parts.into_iter().flatten().collect();
-                parts.join(", ")
+                format::joined(parts.into_iter().flatten(), ", ")
             }
             StepsBy::Token => "for each token".to_owned(),
             StepsBy::Step => "median step".to_owned(),

@@ -10,7 +10,7 @@ use super::side::Side;
 use super::work_amount::Amount;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::Family;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
@@ -194,8 +194,7 @@ impl Parts {
             },
             ..part.clone()
         });
-        let mut parts: Vec<Part> = parts.collect();
-        parts.arrange_by_largest(|part| part.times.difference().unsigned_abs());
+        let parts = parts.arranged_by_largest(|part| part.times.difference().unsigned_abs());
         (parts, scaled(self.rest))
     }
 

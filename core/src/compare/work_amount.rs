@@ -7,7 +7,7 @@ use super::side::Side;
 use super::words;
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::profile::lanes;
 use crate::trace::annotations::step_number;
 
@@ -146,9 +146,7 @@ fn ratios_of_calls(operations: &Operations) -> Vec<f64> {
         let Pair { reference, target } = op.calls();
         (reference > 0).then(|| target as f64 / reference as f64)
     });
-    let mut ratios: Vec<f64> = ratios.collect();
-    ratios.arrange_by(f64::total_cmp);
-    ratios
+    ratios.arranged_by(f64::total_cmp)
 }
 
 #[cfg(test)]

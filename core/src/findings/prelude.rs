@@ -14,5 +14,5 @@ pub(super) use super::{Docs, Input};
 pub(super) use crate::base::format;
 pub(super) use crate::base::group::grouped;
 pub(super) use crate::base::interval::{percent_of, sum};
-pub(super) use crate::base::sort::Arrange;
+pub(super) use crate::base::sort::{Arrange, Arranged};
 pub(super) use crate::base::value::{CellColumn, Table, Value};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::base::interval::{Interval, union};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::findings::prelude::*;
 use crate::names::words::holds;
 use crate::profile::Profile;
@@ -160,8 +160,7 @@ fn loops(profile: &Profile) -> Vec<StepLoop> {
     let trace = &profile.trace;
     let events = &trace.events;
     let calls = trace.named(|of| of == Category::CpuOp, |name| name == TAKES_SLICE);
-    let mut calls: Vec<EventId> = calls.collect();
-    calls.arrange_by_key(|call| (events.ts_ns(*call), *call));
+    let calls = calls.arranged_by_key(|call| (events.ts_ns(*call), *call));
     let mut open: Map<(TrackId, ShapeId, i64), StepLoop> = Map::default();
     let mut done = Vec::new();
     for call in calls {

@@ -99,8 +99,7 @@ impl Tuned {
                 later_ns: run_ns(&later),
             }
         });
-        let mut trials: Vec<Trials> = trials.collect();
-        trials.arrange_by_key(|one| (std::cmp::Reverse(one.run_ns), one.operation));
+        let trials = trials.arranged_by_key(|one| (std::cmp::Reverse(one.run_ns), one.operation));
         let later = gaps.iter().filter(|(_, step)| is_later(*step));
         Some(Tuned {
             idle_ns: sum(gaps.iter().map(|(ns, _)| *ns)),

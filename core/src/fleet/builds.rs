@@ -6,7 +6,7 @@ use super::rows::RunRow;
 use super::texts::{Text, Texts};
 use crate::base::group::grouped;
 use crate::base::map::Map;
-use crate::base::sort::{Arrange, Gather};
+use crate::base::sort::{Arranged, Gather};
 
 /// A build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,20 +36,19 @@ impl Builds {
             *first = [*first, start].into_iter().flatten().min();
             *n_runs += 1;
         });
-        let mut list: Vec<BuildAt> = builds
+        let list = builds
             .into_iter()
             .map(|(build, (first_ns, n_runs))| BuildAt {
                 build,
                 first_ns,
                 n_runs,
             })
-            .collect();
-        list.arrange_by(|one, other| {
-            let time = |at: &BuildAt| (at.first_ns.is_none(), at.first_ns);
-            let [one_name, other_name] = [one, other].map(|at| texts.get(at.build));
-            let by_time = time(one).cmp(&time(other));
-            by_time.then_with(|| by_number(one_name, other_name))
-        });
+            .arranged_by(|one, other| {
+                let time = |at: &BuildAt| (at.first_ns.is_none(), at.first_ns);
+                let [one_name, other_name] = [one, other].map(|at| texts.get(at.build));
+                let by_time = time(one).cmp(&time(other));
+                by_time.then_with(|| by_number(one_name, other_name))
+            });
         let places = list.iter().enumerate().map(|(at, build)| (build.build, at));
         let places = places.gather();
         Builds { list, places }

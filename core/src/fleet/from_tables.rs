@@ -5,7 +5,7 @@
 use super::rows::{FindingRow, Fleet, KernelRow, OpRow, RunRow, Status};
 use super::texts::Texts;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::tables::{Column, FINDINGS, KERNELS, OPS, RUNS, Table, Tables};
 
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -28,10 +28,7 @@ pub struct RunQuery {
 pub fn tags_of(tables: &Tables) -> Vec<String> {
     let tags = tables.table(RUNS).map_or(&[][..], |runs| runs.maps("tags"));
     let tags = tags.iter().flatten().flatten();
-    let mut names: Vec<String> = tags.map(|(name, _)| name.clone()).collect();
-    names.arrange();
-    names.dedup();
-    names
+    tags.map(|(name, _)| name.clone()).distinct()
 }
 
 /// The name of a tag without the prefix `tags.`.

@@ -54,8 +54,7 @@ pub fn scope(change: &Change, texts: &[String]) -> String {
     let model = change.model.map(|model| text(texts, model).to_owned());
     let ranks = change.world_size.filter(|size| *size > 1);
     let ranks = ranks.map(|size| format::counted(size.unsigned_abs(), "rank"));
-    let parts: Vec<String> = model.into_iter().chain(ranks).collect();
-    parts.join(", ")
+    format::joined(model.into_iter().chain(ranks), ", ")
 }
 
 /// The evidence for a change: "1.07 ms instead of 1.01 ms (median), 95 % interval 5.6–6.6 %; 2 runs of b07 against 12

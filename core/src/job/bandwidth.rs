@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Job;
 use super::analysis::Analysis;
 use super::network::{Link, SMALL_BYTES};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::hardware;
 
 /// Bus bandwidth by message size, ready to be drawn.
@@ -73,8 +73,9 @@ impl BandwidthChart {
         let links = || analysis.network.links.iter();
         // Transfers of incomplete links are only upper bounds.
         let complete = links().filter(|link| link.is_complete());
-        let mut marks: Vec<BandwidthMark> = complete.filter_map(|link| mark(job, link)).collect();
-        marks.arrange_by_key(|mark| mark.bytes);
+        let marks = complete
+            .filter_map(|link| mark(job, link))
+            .arranged_by_key(|mark| mark.bytes);
         let mut between_hosts = links().filter(|link| link.spans_hosts);
         BandwidthChart {
             marks,

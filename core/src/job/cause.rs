@@ -21,7 +21,7 @@ use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Estimator, WhatIf};
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::{mean_of_middle_ns, median};
 
 /// Anything shorter than this, or than this share of the step, is no cause.
@@ -268,8 +268,10 @@ fn least_ns(job: &Job, analysis: &Estimator, step: usize) -> i64 {
 
 /// For each rank, whether the same work takes longer than on others.
 fn slower(of_step: &[Same], may_be_halves: bool) -> Vec<bool> {
-    let mut ratios: Vec<f64> = of_step.iter().filter_map(Same::ratio).collect();
-    ratios.arrange_by(f64::total_cmp);
+    let ratios = of_step
+        .iter()
+        .filter_map(Same::ratio)
+        .arranged_by(f64::total_cmp);
     let least = match ratios.len() >= LEAST_FOR_SCATTER {
         true => least_ratio(&ratios, may_be_halves),
         false => 1.0,
@@ -354,9 +356,7 @@ fn more(more_ns: i64, of_experts_ns: i64, share: f64, least_ns: i64) -> Option<S
 fn gaining(analysis: &Estimator, gain: &Gain, steps: Vec<usize>) -> Vec<usize> {
     let saved_ns = |step: usize| within(analysis, gain, &[step]);
     let next = steps.iter().map(|step| step + 1);
-    let mut gaining: Vec<usize> = steps.iter().copied().chain(next).collect();
-    gaining.arrange();
-    gaining.dedup();
+    let mut gaining = steps.iter().copied().chain(next).distinct();
     gaining.retain(|step| saved_ns(*step) >= LEAST_NS);
     match gaining.is_empty() {
         true => steps,

@@ -15,7 +15,7 @@ use super::groups::Group;
 use super::matching::Matched;
 use crate::base::group::grouped;
 use crate::base::interval::Interval;
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arrange, Arranged, FirstMax};
 use estimate::{Estimate, Sample};
 
 /// In groups up to this size all pairs are used.
@@ -269,9 +269,7 @@ fn edges(
 /// The pairs of ranks of a lane for which an estimate is made.
 fn pairs(lane: &[&Matched]) -> Vec<[usize; 2]> {
     let members = lane.iter().flat_map(|of| &of.members);
-    let mut members: Vec<usize> = members.map(|member| member.rank).collect();
-    members.arrange();
-    members.dedup();
+    let members = members.map(|member| member.rank).distinct();
     if members.len() <= ALL_PAIRS {
         let pairs = members.iter().enumerate().flat_map(|(at, one)| {
             let others = members.iter().skip(at + 1);

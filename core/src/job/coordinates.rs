@@ -1,6 +1,7 @@
 //! A rank's coordinates in the layout of a server, parsed from names of files and processes: `…-TP-1-DP-0`,
 //! `[TP01-DP00-PP00-EP01]`.
 
+use crate::base::format;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ impl fmt::Display for Coordinates {
         let known = all
             .iter()
             .filter_map(|(name, at)| Some(format!("{name}-{}", (*at)?)));
-        f.write_str(&known.collect::<Vec<String>>().join("-"))
+        f.write_str(&format::joined(known, "-"))
     }
 }
 

@@ -180,11 +180,7 @@ fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
     *counted += ns;
     let excess = Excess::new(own, peers, ns);
     delay.excess.add(excess);
-    let digest = job.ranks.get(part.rank).map(|rank| &rank.digest);
-    let by = digest.and_then(|digest| {
-        let of = digest.collectives.get(part.at as usize)?;
-        LateBy::of(digest.text(of.late_by))
-    });
+    let by = (part.recorded(job)).and_then(|(digest, of)| LateBy::of(digest.text(of.late_by)));
     if let Some(by) = by.filter(|_| excess.late_ns > 0) {
         delay.add_late(&by, excess.late_ns);
     }

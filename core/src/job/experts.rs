@@ -5,7 +5,7 @@ use super::matching::{Matched, Member};
 use super::network::is_uneven;
 use crate::base::group::grouped;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 
 /// A rank is hot if it gets more than [`HOT`] times the mean in this percentage of the exchanges.
 const PERSISTS_PERCENT: usize = 60;
@@ -146,9 +146,7 @@ pub(crate) fn by_rank<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> 
             load.n_above += usize::from(share.is_some_and(|share| share > HOT));
         }
     }
-    let mut all: Vec<Load> = all.into_values().collect();
-    all.arrange_by_key(|load| load.rank);
-    all
+    all.into_values().arranged_by_key(|load| load.rank)
 }
 
 #[cfg(test)]

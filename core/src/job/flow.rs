@@ -5,7 +5,7 @@ mod order;
 mod peers;
 
 use super::Job;
-use super::digest::OwnTime;
+use super::digest::{Collective, Digest, OwnTime};
 use super::matching::Matched;
 use super::roles::Layout;
 use crate::base::interval::Interval;
@@ -78,7 +78,7 @@ pub(crate) struct Part {
 impl Part {
     /// What precedes it and what its peers do is found later.
     fn new(job: &Job, rank: usize, at: u32, node: usize) -> Option<Part> {
-        let own = job.ranks.get(rank)?.digest.collectives.get(at as usize)?;
+        let (_, own) = job.recorded(rank, at)?;
         let ns = |ns| job.corrected_ns(rank, ns);
         let span = Interval::new(ns(own.span.start_ns), ns(own.span.end_ns));
         Some(Part {
@@ -99,18 +99,19 @@ impl Part {
         self.span.start_ns.saturating_sub(self.since_ns)
     }
 
+    /// What its rank recorded of it, with its digest.
+    pub(crate) fn recorded<'a>(&self, job: &'a Job) -> Option<(&'a Digest, &'a Collective)> {
+        job.recorded(self.rank, self.at)
+    }
+
     /// For how much of it nothing is computed.
     pub(crate) fn exposed_ns(&self, job: &Job) -> i64 {
-        let rank = job.ranks.get(self.rank);
-        let of = rank.and_then(|rank| rank.digest.collectives.get(self.at as usize));
-        of.map_or(0, |of| of.exposed_ns)
+        self.recorded(job).map_or(0, |(_, of)| of.exposed_ns)
     }
 
     /// Whether it reduces gradients of a micro-batch that is not the last of its step.
     pub(crate) fn is_repeated(&self, job: &Job) -> bool {
-        let rank = job.ranks.get(self.rank);
-        let of = rank.and_then(|rank| rank.digest.collectives.get(self.at as usize));
-        of.is_some_and(|of| of.is_repeated)
+        self.recorded(job).is_some_and(|(_, of)| of.is_repeated)
     }
 
     /// How much longer its own time is than that of its peers; never negative.
@@ -175,6 +176,11 @@ impl Flow {
         self.nodes.get(part.node)
     }
 
+    /// The step of a part.
+    pub(crate) fn step_of(&self, part: &Part) -> Option<usize> {
+        self.node_of(part)?.step
+    }
+
     fn add(
         &mut self,
         job: &Job,
@@ -206,13 +212,7 @@ impl Flow {
         };
         let own_step = || {
             let part = parts.first()?;
-            let own = job
-                .ranks
-                .get(part.rank)?
-                .digest
-                .collectives
-                .get(part.at as usize)?;
-            job.step_of(part.rank, own.step?)
+            job.step_of(part.rank, part.recorded(job)?.1.step?)
         };
         let waits_for_all = matched.is_some_and(|(_, of)| of.waits_for_all());
         let has_group = matched.is_some_and(|(_, of)| of.group.is_some());
@@ -233,9 +233,7 @@ impl Flow {
     fn link(&mut self, job: &Job, places: &[Vec<Option<usize>>]) {
         let ends: Vec<i64> = self.parts.iter().map(|part| part.span.end_ns).collect();
         for part in &mut self.parts {
-            let rank = job.ranks.get(part.rank);
-            let own = rank.and_then(|rank| rank.digest.collectives.get(part.at as usize));
-            let before = own.and_then(|own| own.before);
+            let before = part.recorded(job).and_then(|(_, own)| own.before);
             let place =
                 before.and_then(|at| places.get(part.rank)?.get(at as usize).copied().flatten());
             part.before = place;

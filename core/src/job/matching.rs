@@ -5,7 +5,7 @@ use super::groups::{Group, ranks_of};
 use super::{JobStep, Rank};
 use crate::base::group::grouped;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::collective::CollectiveKind;
 
 /// Lists of two ranks may be shifted by at most this many collectives, which happens if one recording started later.
@@ -158,8 +158,7 @@ fn matched(
     let kind = entries
         .first()
         .and_then(|entry| Some(ranks.get(entry.member.rank)?.digest.kind(entry.of)));
-    let mut members: Vec<Member> = entries.iter().map(|entry| entry.member).collect();
-    members.arrange();
+    let members = entries.iter().map(|entry| entry.member).arranged();
     Matched {
         group,
         kind: kind.unwrap_or(CollectiveKind::Unknown),
@@ -317,9 +316,7 @@ fn by_step<'a>(lists: &[Vec<Entry<'a>>]) -> Vec<(Option<usize>, Vec<Vec<Entry<'a
     if lists.iter().any(has_step) && lists.iter().any(knows_none) {
         return vec![(None, lists.to_vec())];
     }
-    let mut steps: Vec<Option<usize>> = lists.iter().flatten().map(|entry| entry.step).collect();
-    steps.arrange();
-    steps.dedup();
+    let steps = lists.iter().flatten().map(|entry| entry.step).distinct();
     let of_step = |step: Option<usize>| {
         let own = |list: &Vec<Entry<'a>>| {
             let own = list.iter().filter(|entry| entry.step == step);

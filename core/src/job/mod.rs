@@ -51,6 +51,7 @@ pub(crate) mod what_if;
 
 use crate::base::sort::Arrange;
 use crate::job::clocks::Clocks;
+use crate::job::digest::Collective;
 use crate::job::files::Window;
 use crate::job::groups::Group;
 use crate::job::matching::{Matched, Unmatched};
@@ -134,6 +135,17 @@ impl Job {
             unmatched,
             clocks,
         }
+    }
+
+    /// The number of a rank.
+    pub(crate) fn number(&self, rank: usize) -> Option<u32> {
+        self.ranks.get(rank).map(|rank| rank.number)
+    }
+
+    /// What a rank recorded of a collective, with its digest.
+    pub(crate) fn recorded(&self, rank: usize, at: u32) -> Option<(&Digest, &Collective)> {
+        let digest = &self.ranks.get(rank)?.digest;
+        Some((digest, digest.collectives.get(at as usize)?))
     }
 
     /// Converts a time of a rank to the common clock, in nanoseconds since 1970.

@@ -9,7 +9,7 @@ use super::timing::Timing;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::map::{Map, Set};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::{median_ns, p95_ns};
 use crate::names::collective::CollectiveKind;
 use figures::figure_gbps;
@@ -218,8 +218,7 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
             let bytes = bus_bytes(job, job.collectives.get(*at)?)?;
             (bytes > 0.0).then(|| *ns as f64 / bytes)
         });
-        let mut costs: Vec<f64> = costs.collect();
-        costs.arrange_by(f64::total_cmp);
+        let costs = costs.arranged_by(f64::total_cmp);
         let cost = costs.get(costs.len() / 2).copied();
         let group = job.groups.get(path.group)?;
         let spans_hosts = match path.pair {
@@ -244,14 +243,12 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
             message,
         })
     });
-    let mut links: Vec<Link> = links.collect();
-    links.arrange_by(|one, other| {
+    links.arranged_by(|one, other| {
         let key = |of: &'_ Link| (of.path, std::cmp::Reverse(of.n_read));
         key(one)
             .cmp(&key(other))
             .then(one.message.cmp(&other.message))
-    });
-    links
+    })
 }
 
 /// Large messages that use a small part of what their link can carry, in other steps than those in which the network is
@@ -267,8 +264,7 @@ fn below_figure(links: &[Link], timings: &[Option<Timing>], slow: &[SlowStep]) -
             let all = link.collectives.iter();
             let counting = all.filter(|at| !is_usual || !slow.contains(at));
             let ns = counting.filter_map(|at| Some(timings.get(*at)?.as_ref()?.transfer_ns));
-            let mut ns: Vec<i64> = ns.collect();
-            ns.arrange();
+            let ns = ns.arranged();
             ns.get(ns.len() / 2).copied().filter(|ns| *ns > 0)
         };
         let (all_ns, usual_ns) = (transfers(false)?, transfers(true)?);
@@ -276,8 +272,7 @@ fn below_figure(links: &[Link], timings: &[Option<Timing>], slow: &[SlowStep]) -
         let counts = link.is_complete() && link.collectives.len() >= LEAST;
         (is_large && counts && share < FAR_BELOW_PERCENT).then_some((at, share))
     });
-    let mut below: Vec<(usize, f64)> = below.collect();
-    below.arrange_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
+    let below = below.arranged_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
     below.into_iter().map(|(at, _)| at).collect()
 }
 
@@ -300,8 +295,9 @@ fn against_siblings(job: &Job, links: &[Link]) -> Vec<Option<f64>> {
                 .filter_map(move |at| Some((*at, links.get(*at)?)))
         };
         let counting = of_kind().filter(|(_, link)| link.collectives.len() >= LEAST);
-        let mut costs: Vec<(f64, usize)> = counting.map(|(at, link)| (link.cost, at)).collect();
-        costs.arrange_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        let costs = counting
+            .map(|(at, link)| (link.cost, at))
+            .arranged_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         let places = costs.iter().enumerate();
         let places: Map<usize, usize> = places.map(|(place, (_, at))| (*at, place)).collect();
         for (at, link) in of_kind() {
@@ -330,22 +326,22 @@ fn slow_paths(job: &Job, links: &[Link]) -> Vec<SlowPath> {
     });
     let paths = grouped(slow, Vec::push).into_iter();
     let paths = paths.filter_map(|(path, links): (Path, Vec<(usize, f64)>)| {
-        let mut ratios: Vec<f64> = links.iter().map(|(_, ratio)| *ratio).collect();
-        ratios.arrange_by(f64::total_cmp);
+        let ratios = links
+            .iter()
+            .map(|(_, ratio)| *ratio)
+            .arranged_by(f64::total_cmp);
         Some(SlowPath {
             path,
             ratio: *ratios.get(ratios.len() / 2)?,
             links: links.into_iter().map(|(at, _)| at).collect(),
         })
     });
-    let mut paths: Vec<SlowPath> = paths.collect();
-    paths.arrange_by(|one, other| {
+    paths.arranged_by(|one, other| {
         other
             .ratio
             .total_cmp(&one.ratio)
             .then(one.path.cmp(&other.path))
-    });
-    paths
+    })
 }
 
 /// The ranks of a path.
@@ -420,8 +416,10 @@ fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<Slow
     }
     let steps = slow.into_iter().zip(n_links).enumerate();
     let steps = steps.filter_map(|(step, (of_step, n_links))| {
-        let mut ratios: Vec<f64> = of_step.iter().map(|(.., ratio)| *ratio).collect();
-        ratios.arrange_by(f64::total_cmp);
+        let ratios = of_step
+            .iter()
+            .map(|(.., ratio)| *ratio)
+            .arranged_by(f64::total_cmp);
         let ratio = *ratios.get(ratios.len() / 2)?;
         // A single slow link of many says nothing about the step.
         (of_step.chunk_by(|one, other| one.0 == other.0).count() * 2 >= n_links).then(|| SlowStep {

@@ -198,15 +198,14 @@ fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
 /// if the card blames no rank.
 fn others_wait_in(context: &Context, card: &JobCard) -> Option<&'static str> {
     let Context { job, analysis, .. } = context;
-    let number = |rank: usize| job.ranks.get(rank).map(|rank| rank.number);
-    let is_blamed = |rank: usize| number(rank).is_some_and(|of| card.ranks.contains(&of));
+    let is_blamed = |rank: usize| (job.number(rank)).is_some_and(|of| card.ranks.contains(&of));
     if !analysis.causes.iter().any(|cause| is_blamed(cause.rank)) {
         return None;
     }
     let nodes = analysis.flow.nodes.iter();
     let nodes = nodes.filter(|node| card.step.is_none() || node.step == card.step);
     let waits = nodes.filter_map(|node| {
-        let kind = job.collectives.get(node.matched?)?.kind.label();
+        let kind = node.collective(job)?.kind.label();
         let parts = analysis.flow.parts_of(node).iter();
         let waits = parts.zip(sheets::waits_in(job, analysis, node));
         let of_others = waits.filter(|(part, _)| !is_blamed(part.rank));
@@ -225,18 +224,18 @@ fn waited_for_in(context: &Context, card: &JobCard) -> Option<CardCollective> {
     let nodes = nodes.filter(|node| card.step.is_some() && node.step == card.step);
     let waited = nodes.filter_map(|node| {
         let part = analysis.flow.parts.get(node.last)?;
-        let rank = job.ranks.get(part.rank)?;
-        let kind = job.collectives.get(node.matched?)?.kind;
+        let rank = job.number(part.rank)?;
+        let kind = node.collective(job)?.kind;
         let ns = sum(sheets::waits_in(job, analysis, node).into_iter().flatten());
-        let is_of_card = card.ranks.contains(&rank.number) && ns > 0;
-        is_of_card.then_some((ns, rank, part.at, kind))
+        let is_of_card = card.ranks.contains(&rank) && ns > 0;
+        is_of_card.then_some((ns, rank, part, kind))
     });
-    let (_, rank, at, kind) = waited.first_max_by_key(|one| one.0)?;
-    let own = rank.digest.collectives.get(at as usize)?;
+    let (_, rank, part, kind) = waited.first_max_by_key(|one| one.0)?;
+    let (digest, own) = part.recorded(job)?;
     Some(CardCollective {
-        rank: rank.number,
+        rank,
         kind: kind.label().to_owned(),
-        kernel: rank.digest.text(own.kernel).to_owned(),
+        kernel: digest.text(own.kernel).to_owned(),
         start_ns: own.span.start_ns,
     })
 }

@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::groups::Group;
+use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
@@ -89,7 +90,7 @@ impl Layout {
                 let groups = job.groups.iter().zip(&roles);
                 let mut groups = groups.filter(|(group, of)| dimension.has(group, **of));
                 groups.find_map(|(group, _)| {
-                    let number = job.ranks.get(rank)?.number;
+                    let number = job.number(rank)?;
                     group.ranks.iter().position(|of| *of == number)
                 })
             };
@@ -115,7 +116,7 @@ impl Layout {
             let at = (*at)?;
             Some(format!("{} {at}", described(of.role, of.size, of.stride)))
         });
-        parts.collect::<Vec<String>>().join(", ")
+        format::joined(parts, ", ")
     }
 
     /// For each rank's value, the median of the values of its peers: the other ranks of its stage or, if there are

@@ -14,7 +14,7 @@ use super::digest::TextId;
 use super::roles::Layout;
 use crate::base::interval::sum;
 use crate::base::map::{Map, Set};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::medians_of_others;
 
 pub(crate) use extra::MoreWork;
@@ -206,10 +206,9 @@ fn expect(of_key: &mut [Item], n_ranks: usize, may_be_halves: bool) {
     if of_key.len() < 2 {
         return;
     }
-    let mut means: Vec<f64> = (of_key.iter())
+    let means = (of_key.iter())
         .map(|item| item.total_ns as f64 / item.calls.max(1) as f64)
-        .collect();
-    means.arrange_by(f64::total_cmp);
+        .arranged_by(f64::total_cmp);
     let last = means.len() - 1;
     let (low, high) = (means[last / 2], means[last.div_ceil(2)]);
     let are_apart = may_be_halves && high >= low * LEAST_RATIO;

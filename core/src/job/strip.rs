@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::Job;
 use super::analysis::Analysis;
 use super::flow::{Node, Part};
-use super::network::{is_uneven, message_bytes};
 use super::sheets::waits_in;
-use crate::base::format;
+use super::unfinished::sized;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 
@@ -128,7 +127,7 @@ impl StepStrip {
             let at = collectives.len() as u32;
             for (part, wait_ns) in parts.iter().zip(&waits) {
                 let lane = lane(part).and_then(|at| lanes.get_mut(at));
-                if let (Some(lane), Some(own)) = (lane, own_of(job, part)) {
+                if let (Some(lane), Some((_, own))) = (lane, part.recorded(job)) {
                     let ns = part.own.unwrap_or_default();
                     lane.parts.push(StripPart {
                         collective: at,
@@ -140,7 +139,7 @@ impl StepStrip {
                         late_ns: ns.late_ns,
                         idle_ns: ns.idle_ns(),
                         wait_ns: *wait_ns,
-                        at_ns: own,
+                        at_ns: own.span.start_ns,
                     });
                 }
             }
@@ -183,28 +182,14 @@ fn shown(job: &Job, analysis: &Analysis, step: usize, rank: Option<usize>) -> Ve
     ranks
 }
 
-/// When a rank started a collective, on the clock of its own trace.
-fn own_of(job: &Job, part: &Part) -> Option<i64> {
-    let digest = &job.ranks.get(part.rank)?.digest;
-    Some(digest.collectives.get(part.at as usize)?.span.start_ns)
-}
-
 fn collective(job: &Job, node: &Node, parts: &[Part], waits: &[i64]) -> StripCollective {
-    let first = parts.first().and_then(|part| {
-        let digest = &job.ranks.get(part.rank)?.digest;
-        Some((digest, digest.collectives.get(part.at as usize)?))
-    });
+    let first = parts.first().and_then(|part| part.recorded(job));
     let matched = node.collective(job);
-    let number = |part: &Part| job.ranks.get(part.rank).map(|rank| rank.number);
     let label = first.map_or_else(String::new, |(digest, of)| {
         let kind = matched
             .map_or_else(|| digest.kind(of), |of| of.kind)
             .label();
-        let bytes = message_bytes(digest, of).filter(|_| !is_uneven(digest, of));
-        match bytes {
-            Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
-            None => kind.to_owned(),
-        }
+        sized(digest, of, kind)
     });
     let between = match matched.map(|of| (of.pair, of.group)) {
         Some((Some((from, to)), _)) => format!("rank {from} to rank {to}"),
@@ -224,7 +209,7 @@ fn collective(job: &Job, node: &Node, parts: &[Part], waits: &[i64]) -> StripCol
         kernel: first.map_or_else(String::new, |(digest, of)| {
             digest.text(of.kernel).to_owned()
         }),
-        last: last.filter(|_| is_known).and_then(number),
+        last: (last.filter(|_| is_known)).and_then(|part| job.number(part.rank)),
         skew_ns: skew_ns.map_or(0, |(last, first)| last.saturating_sub(first)),
         wait_ns: sum(waits.iter().copied()),
         transfer_ns: node.transfer_ns,

@@ -53,8 +53,7 @@ impl Job {
     /// A collective on the common clock; `None` without members.
     pub(crate) fn timing(&self, of: &Matched) -> Option<Timing> {
         let spans = of.members.iter().filter_map(|member| {
-            let digest = &self.ranks.get(member.rank)?.digest;
-            let span = digest.collectives.get(member.at as usize)?.span;
+            let span = self.recorded(member.rank, member.at)?.1.span;
             let ns = |ns| self.corrected_ns(member.rank, ns);
             Some((*member, Interval::new(ns(span.start_ns), ns(span.end_ns))))
         });

@@ -9,7 +9,7 @@ use super::matching::Matched;
 use super::network::{is_uneven, message_bytes};
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::names::collective::CollectiveKind;
 
 /// A kernel of a collective that one of its ranks lacks is that of a job that hangs only if it runs at least this long,
@@ -75,9 +75,7 @@ pub(super) fn find(job: &Job) -> Vec<Hang> {
     if first.is_empty() {
         first = later;
     } else {
-        let mut behind: Vec<usize> = later.into_iter().flat_map(|hang| hang.waiting).collect();
-        behind.arrange();
-        behind.dedup();
+        let mut behind = later.into_iter().flat_map(|hang| hang.waiting).distinct();
         behind.retain(|rank| first.iter().all(|hang| !hang.waiting.contains(rank)));
         if let Some(hang) = first.first_mut() {
             hang.behind = behind;
@@ -235,7 +233,7 @@ fn label(digest: &Digest, of: &Collective) -> String {
 }
 
 /// The same with another noun: "receive of 33.6 MB".
-fn sized(digest: &Digest, of: &Collective, kind: &str) -> String {
+pub(super) fn sized(digest: &Digest, of: &Collective, kind: &str) -> String {
     match message_bytes(digest, of).filter(|_| !is_uneven(digest, of)) {
         Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
         None => kind.to_owned(),

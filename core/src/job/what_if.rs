@@ -177,7 +177,7 @@ impl Estimator<'_> {
 
     /// The ratio of the rank of a part: how many times as long as others it takes for the same work in its step.
     fn ratio(&self, part: &Part) -> Option<f64> {
-        let step = self.flow.node_of(part)?.step?;
+        let step = self.flow.step_of(part)?;
         self.same_work.ratio(step, part.rank)
     }
 
@@ -200,7 +200,6 @@ impl Estimator<'_> {
         let mut by_ns = vec![0; self.flow.parts.len()];
         // For each rank and step, how much longer the kernels during its collectives take.
         let mut overlapping: Map<(usize, usize), i64> = Map::default();
-        let step_of = |part: &Part| self.flow.node_of(part)?.step;
         let parts = || {
             self.flow
                 .parts
@@ -211,14 +210,19 @@ impl Estimator<'_> {
         for (at, part) in parts() {
             let own_ns = self.slower_ns(part);
             set(&mut by_ns, at, own_ns);
-            let Some(step) = step_of(part) else { continue };
+            let Some(step) = self.flow.step_of(part) else {
+                continue;
+            };
             let same = || self.same_work.of_steps.get(step)?.get(part.rank);
             let all_ns = || same().map_or(0, |same| same.slower_ns());
             let left_ns = overlapping.entry((step, part.rank)).or_insert_with(all_ns);
             *left_ns = left_ns.saturating_sub(own_ns);
         }
         for (at, part) in parts() {
-            let left_ns = step_of(part).and_then(|step| overlapping.get_mut(&(step, part.rank)));
+            let left_ns = self
+                .flow
+                .step_of(part)
+                .and_then(|step| overlapping.get_mut(&(step, part.rank)));
             let (Some((own, peers)), Some(left_ns)) = (part.own.zip(part.peers), left_ns) else {
                 continue;
             };
@@ -263,7 +267,7 @@ impl Estimator<'_> {
         };
         let by_ns = self.flow.parts.iter().map(|part| {
             let ns = beyond(part).filter(|_| part.rank == rank).unwrap_or(0);
-            let step = self.flow.node_of(part).and_then(|node| node.step);
+            let step = self.flow.step_of(part);
             let most = step.and_then(|step| Some((step, self.more_ns(step, rank)?)));
             let Some((step, most_ns)) = most.filter(|_| ns > 0) else {
                 return ns;
@@ -309,7 +313,7 @@ impl Estimator<'_> {
     /// Divides the work of parts by their load in a step relative to the mean, where that is known.
     fn divide_work(&self, plan: &mut Plan, load: impl Fn(&Part, usize) -> Option<f64>) {
         for (part, own_ns) in self.flow.parts.iter().zip(&mut plan.own_ns) {
-            let step = self.flow.node_of(part).and_then(|node| node.step);
+            let step = self.flow.step_of(part);
             let load = step.and_then(|step| load(part, step));
             if let Some((own, load)) = part.own.zip(load) {
                 let change_ns = own.work_ns as f64 * (1.0 / load - 1.0);

@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
+use crate::base::format;
 use crate::trace::{
     DeviceProperties, Dims, EventId, LinkId, OpArgs, ShapeId, StringId, Trace, TrackId,
 };
@@ -262,18 +263,18 @@ fn call(trace: &Trace, event: EventId, sequence_number: Option<i64>) -> String {
 fn add_op_args(args: &mut Object, trace: &Trace, of_op: &OpArgs) {
     let shape = |id: &ShapeId| {
         let sizes = trace.args.shape(*id).iter().map(i64::to_string);
-        format!("[{}]", sizes.collect::<Vec<_>>().join(","))
+        format!("[{}]", format::joined(sizes, ","))
     };
     let shapes = |all: &[Dims]| {
         let all = all.iter().map(|dims| match dims {
             Dims::One(id) => shape(id),
-            Dims::Many(ids) => format!("[{}]", ids.iter().map(shape).collect::<Vec<_>>().join(",")),
+            Dims::Many(ids) => format!("[{}]", format::joined(ids.iter().map(shape), ",")),
         });
-        format!("[{}]", all.collect::<Vec<_>>().join(","))
+        format!("[{}]", format::joined(all, ","))
     };
     let texts = |all: &[StringId]| {
         let all = all.iter().map(|id| quoted(trace.strings.get(*id)));
-        format!("[{}]", all.collect::<Vec<_>>().join(","))
+        format!("[{}]", format::joined(all, ","))
     };
     let is_read = *of_op != OpArgs::default();
     for (key, value) in [

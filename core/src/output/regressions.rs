@@ -6,6 +6,7 @@ use crate::fleet::{Answer, Text, words};
 use crate::output::export::csv::csv;
 use crate::output::json;
 use crate::output::markup::{DocTable, Document, code, count, markdown, text, time};
+use crate::report::columns::{self, Col, columns, described, float, int, known, rows};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 /// Maximum length of operation and kernel names in a document.
@@ -72,19 +73,12 @@ pub fn to_json(answer: &Answer) -> Vec<u8> {
 
 /// As CSV: a row for each change.
 pub fn to_csv(answer: &Answer) -> Vec<u8> {
-    let columns = COLUMNS.iter().map(|(label, unit, _)| Column {
-        label: *label,
-        unit: *unit,
-        doc: "",
-    });
-    let rows = answer.found.changes.iter().map(|change| {
-        let cells = COLUMNS.iter().map(|(_, _, cell)| cell(answer, change));
-        cells.collect()
-    });
+    let changes = answer.found.changes.iter();
+    let rows = rows(&columns(), changes.map(|change| Row { answer, change }));
     csv(&Sheet {
         name: "regressions",
-        columns: columns.collect(),
-        rows: rows.collect(),
+        columns: described(columns()),
+        rows,
     })
 }
 
@@ -155,81 +149,48 @@ fn name(answer: &Answer, trend: &Trend) -> String {
         trend.name.map(|name| answer.text(name).to_owned()),
         trend.dims.map(|dims| answer.text(dims).to_owned()),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    parts.join("/")
+    format::joined(parts.into_iter().flatten(), "/")
 }
 
-/// A cell of a row.
-type Of = fn(&Answer, &Change) -> Cell;
+/// A change, with where its texts are.
+struct Row<'a> {
+    answer: &'a Answer<'a>,
+    change: &'a Change,
+}
 
-/// The columns of the CSV file.
-const COLUMNS: &[(&str, Unit, Of)] = &[
-    ("build", Unit::Text, |answer, change| {
-        named(answer, Some(change.build))
-    }),
-    ("level", Unit::Text, |_, change| {
-        Cell::Text(change.level.key().to_owned())
-    }),
-    ("confirmed_by", Unit::Text, |answer, change| {
-        named(answer, change.confirmed_by)
-    }),
-    ("model", Unit::Text, |answer, change| {
-        named(answer, change.model)
-    }),
-    ("gpu", Unit::Text, |answer, change| {
-        named(answer, change.gpu)
-    }),
-    ("world_size", Unit::Count, |_, change| {
-        change.world_size.map_or(Cell::Empty, Cell::Int)
-    }),
-    ("metric", Unit::Text, |_, change| {
-        Cell::Text(change.metric.key().to_owned())
-    }),
-    ("name", Unit::Text, |answer, change| {
-        named(answer, change.name)
-    }),
-    ("dims", Unit::Text, |answer, change| {
-        named(answer, change.dims)
-    }),
-    ("ratio", Unit::Number, |_, change| Cell::Float(change.ratio)),
-    ("ratio_low", Unit::Number, |_, change| {
-        change.low.map_or(Cell::Empty, Cell::Float)
-    }),
-    ("ratio_high", Unit::Number, |_, change| {
-        change.high.map_or(Cell::Empty, Cell::Float)
-    }),
-    ("p", Unit::Number, |_, change| {
-        change.p.map_or(Cell::Empty, Cell::Float)
-    }),
-    ("new_runs", Unit::Count, |_, change| {
-        Cell::Int(change.n_new.into())
-    }),
-    ("base_runs", Unit::Count, |_, change| {
-        Cell::Int(change.n_base.into())
-    }),
-    ("base_builds", Unit::Count, |_, change| {
-        Cell::Int(change.n_base_builds.into())
-    }),
-    ("base_first", Unit::Text, |answer, change| {
-        named(answer, Some(change.base_first))
-    }),
-    ("base_last", Unit::Text, |answer, change| {
-        named(answer, Some(change.base_last))
-    }),
-    ("new_ns", Unit::Number, |_, change| Cell::Int(change.new_ns)),
-    ("base_ns", Unit::Number, |_, change| {
-        Cell::Int(change.base_ns)
-    }),
-    ("new_run", Unit::Text, |answer, change| {
-        named(answer, Some(change.new_run))
-    }),
-    ("base_run", Unit::Text, |answer, change| {
-        named(answer, Some(change.base_run))
-    }),
-];
+impl Row<'_> {
+    fn text(&self, text: impl Into<Option<Text>>) -> Cell {
+        text.into().map_or(Cell::Empty, |id| {
+            Cell::Text(self.answer.text(id).to_owned())
+        })
+    }
+}
 
-fn named(answer: &Answer, text: Option<Text>) -> Cell {
-    text.map_or(Cell::Empty, |text| Cell::Text(answer.text(text).to_owned()))
+fn columns<'a>() -> Vec<Col<Row<'a>>> {
+    columns![Row<'_>:
+        "build", Text, |of| of.text(of.change.build), "";
+        "level", Text, |of| columns::text(of.change.level.key()), "";
+        "confirmed_by", Text, |of| of.text(of.change.confirmed_by), "";
+        "model", Text, |of| of.text(of.change.model), "";
+        "gpu", Text, |of| of.text(of.change.gpu), "";
+        "world_size", Count, |of| known(of.change.world_size), "";
+        "metric", Text, |of| columns::text(of.change.metric.key()), "";
+        "name", Text, |of| of.text(of.change.name), "";
+        "dims", Text, |of| of.text(of.change.dims), "";
+        "ratio", Number, |of| float(Some(of.change.ratio)), "";
+        "ratio_low", Number, |of| float(of.change.low), "";
+        "ratio_high", Number, |of| float(of.change.high), "";
+        "p", Number, |of| float(of.change.p), "";
+        "new_runs", Count, |of| int(of.change.n_new), "";
+        "base_runs", Count, |of| int(of.change.n_base), "";
+        "base_builds", Count, |of| int(of.change.n_base_builds), "";
+        "base_first", Text, |of| of.text(of.change.base_first), "";
+        "base_last", Text, |of| of.text(of.change.base_last), "";
+        "new_ns", Number, |of| int(of.change.new_ns), "";
+        "base_ns", Number, |of| int(of.change.base_ns), "";
+        "new_run", Text, |of| of.text(of.change.new_run), "";
+        "base_run", Text, |of| of.text(of.change.base_run), "";
+    ]
 }
 
 #[cfg(test)]

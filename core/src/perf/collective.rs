@@ -6,7 +6,7 @@ use super::input::Tensor;
 use super::norm::rms_flops;
 use super::params::{self, Param, Params};
 use super::{Modeled, OpInput, moved, vectors};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 
 /// `all_reduce(…, x, …)`: read and written in place.
 pub(super) fn all_reduce(input: &OpInput) -> Option<Modeled> {
@@ -16,8 +16,10 @@ pub(super) fn all_reduce(input: &OpInput) -> Option<Modeled> {
 
 /// `reduce_scatter(…, in, out)`, `all_gather(…, in, out)`.
 pub(super) fn in_and_out(input: &OpInput) -> Option<Modeled> {
-    let mut sizes: Vec<_> = input.tensors().filter(|x| x.shape.len() > 1).collect();
-    sizes.arrange_by(|a, b| b.n().total_cmp(&a.n()));
+    let sizes = input
+        .tensors()
+        .filter(|x| x.shape.len() > 1)
+        .arranged_by(|a, b| b.n().total_cmp(&a.n()));
     let [one, other, ..] = sizes.as_slice() else {
         return None;
     };

@@ -2,6 +2,7 @@
 
 use super::OpInput;
 use super::input::Tensor;
+use crate::base::format;
 
 /// Names and values in TraceLens's order.
 pub type Params = Vec<(&'static str, Param)>;
@@ -83,8 +84,8 @@ pub fn python_dict(params: &Params) -> String {
         Param::Text(text) => format!("'{name}': {}", string(text)),
         other => format!("'{name}': {}", other.text()),
     };
-    let items: Vec<String> = params.iter().map(item).collect();
-    format!("{{{}}}", items.join(", "))
+    let items = format::joined(params.iter().map(item), ", ");
+    format!("{{{items}}}")
 }
 
 /// Text, such as a type; `None` if it is empty.

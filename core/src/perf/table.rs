@@ -6,7 +6,7 @@ mod aten_lists;
 mod libraries;
 mod serving;
 
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use std::sync::LazyLock;
 
 use super::SheetFamily;
@@ -107,9 +107,11 @@ static MODELS: LazyLock<Vec<PerfModel>> = LazyLock::new(|| {
         libraries::LIBRARIES,
         serving::SERVING,
     ];
-    let mut models: Vec<PerfModel> = tables.into_iter().flatten().flat_map(Row::models).collect();
-    models.arrange_by_key(|model| model.op);
-    models
+    tables
+        .into_iter()
+        .flatten()
+        .flat_map(Row::models)
+        .arranged_by_key(|model| model.op)
 });
 
 /// All models with a prefix.

@@ -12,6 +12,7 @@ use super::dtype;
 use super::input::Tensor;
 use super::params::{self, Param, Params};
 use super::{Modeled, OpInput, on_vectors};
+use crate::base::format;
 
 /// The last `n_sizes` arguments are always loop sizes; the last of two is that of the reduction.
 pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modeled> {
@@ -57,9 +58,9 @@ fn params(input: &OpInput, ops: &[&str], n_sizes: usize) -> Option<Params> {
         Some(before) if n_sizes == 2 => (*before, *last),
         _ => (*last, 1.0),
     };
-    let names: Vec<String> = ops.iter().map(|op| format!("aten.{op}")).collect();
+    let names = format::joined(ops.iter().map(|op| format!("aten.{op}")), ", ");
     Some(vec![
-        ("fused_ops", params::text(&names.join(", "))),
+        ("fused_ops", params::text(&names)),
         ("xnumel", Param::Int(x)),
         ("rnumel", Param::Int(r)),
     ])

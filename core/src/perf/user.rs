@@ -19,6 +19,7 @@ use toml::Spanned;
 use super::dtype;
 use super::{ComputeSpec, OpInput, Unit, Work};
 use crate::base::file_error::{FileError, line_at};
+use crate::base::format;
 use crate::hardware::Precision;
 use crate::trace::{OpArgsId, Trace};
 use expression::Expression;
@@ -295,7 +296,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn one_line(message: &str) -> String {
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
+    format::joined(message.split_whitespace(), " ")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A perf model and the call whose arguments it reads.
 
 use crate::base::interval::Interval;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::takes_sparse_tensor;
 use crate::perf::{GemmSizes, Modeled, OpInput, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
@@ -60,11 +60,10 @@ impl Binding {
             Pass::Forward => self.model.forward,
             Pass::Backward => self.model.backward?,
         };
-        let mut in_time: Vec<_> = kernels
+        let in_time = kernels
             .iter()
             .filter_map(|id| profile.gpu.get(*id))
-            .collect();
-        in_time.arrange_by_key(|work| (work.span.start_ns, work.event));
+            .arranged_by_key(|work| (work.span.start_ns, work.event));
         let names: Vec<&str> = in_time.iter().map(|work| text(work.name)).collect();
         if names.iter().any(|kernel| takes_sparse_tensor(kernel)) {
             return None;

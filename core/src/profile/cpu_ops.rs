@@ -8,7 +8,7 @@ use crate::trace::{Category, StringId, Trace};
 
 /// All calls of one operator on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HostOp {
+pub struct CpuOp {
     /// The operator.
     pub name: StringId,
     /// Number of calls.
@@ -21,10 +21,10 @@ pub struct HostOp {
 
 /// Sums CPU time by operator, longest self time first, over the calls that start in a span or over all. The time of a
 /// called operator is subtracted from its caller's self time, wherever it starts.
-pub fn cpu_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<HostOp> {
+pub fn cpu_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<CpuOp> {
     let is_counted = |call: Interval| span.is_none_or(|span| span.contains(call.start_ns));
     let mut index: Map<StringId, usize> = Map::default();
-    let mut ops: Vec<HostOp> = Vec::new();
+    let mut ops: Vec<CpuOp> = Vec::new();
     // By op: the end of the outermost open call.
     let mut open_until: Vec<u32> = Vec::new();
     // The operators around the current node, innermost last: end of subtree, row, time.
@@ -39,7 +39,7 @@ pub fn cpu_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<Ho
         let row = *index.entry(name).or_insert(ops.len());
         if row == ops.len() {
             open_until.push(0);
-            ops.push(HostOp {
+            ops.push(CpuOp {
                 name,
                 n_calls: 0,
                 total_ns: 0,

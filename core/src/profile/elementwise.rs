@@ -2,7 +2,7 @@
 
 use super::Profile;
 use super::operations::Operation;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_fill, makes_constant};
 use crate::perf::OpInput;
 use crate::trace::EventId;
@@ -124,13 +124,12 @@ pub(crate) fn could_be_dense(input: &OpInput) -> bool {
     let mut types = tensors.iter().map(|tensor| tensor.dtype);
     let first = types.next();
     let has_gaps = |sizes: &[i64], strides: &[i64]| {
-        let mut dims: Vec<(i64, i64)> = strides
+        let dims = strides
             .iter()
             .zip(sizes)
             .filter(|(_, size)| **size > 1)
             .map(|(stride, size)| (*stride, *size))
-            .collect();
-        dims.arrange_by_key(|dim| *dim);
+            .arranged_by_key(|dim| *dim);
         let mut next = 1_i64;
         dims.into_iter().any(|(stride, size)| {
             let is_apart = stride != next;
@@ -148,14 +147,13 @@ pub(crate) fn could_be_dense(input: &OpInput) -> bool {
 /// Dimensions in memory order, outermost first. Leaves out dimensions of size one and those that either tensor repeats
 /// (stride zero). Of dimensions with equal strides, the first counts as the outer one.
 fn order(sizes: &[i64], strides: &[i64], others: &[i64]) -> Vec<usize> {
-    let mut dims: Vec<(i64, usize)> = sizes
+    let dims = sizes
         .iter()
         .zip(strides.iter().zip(others))
         .enumerate()
         .filter(|(_, (size, (stride, other)))| **size > 1 && **stride != 0 && **other != 0)
         .map(|(dim, (_, (stride, _)))| (*stride, dim))
-        .collect();
-    dims.arrange_by_key(|(stride, dim)| (std::cmp::Reverse(*stride), *dim));
+        .arranged_by_key(|(stride, dim)| (std::cmp::Reverse(*stride), *dim));
     dims.into_iter().map(|(_, dim)| dim).collect()
 }
 

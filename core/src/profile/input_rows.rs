@@ -2,7 +2,7 @@
 //! computes.
 
 use super::Profile;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::trace::{Category, Dims, TrackId};
 
 /// A number of rows for operators, by thread and start.
@@ -23,8 +23,7 @@ impl InputRows {
             let rows = rows_of(trace.args.shape(*shape))?;
             Some((events.track(event), events.ts_ns(event), rows))
         });
-        let mut rows: Vec<_> = rows.collect();
-        rows.arrange();
+        let rows = rows.arranged();
         InputRows(rows)
     }
 

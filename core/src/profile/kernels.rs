@@ -2,7 +2,7 @@
 
 use crate::base::interval::{Interval, difference, length, union};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::gpu_activity::is_communication_name;
 use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
@@ -10,7 +10,7 @@ use crate::profile::launch::{GpuId, Launches, process};
 use crate::profile::recompute::Recompute;
 use crate::profile::timeline::GpuClass;
 use crate::profile::tree::{CallTree, NodeId};
-use crate::trace::{Category, EventId, StringId, Trace, TrackId, extra_args};
+use crate::trace::{Category, EventId, StringId, Trace, extra_args};
 
 /// One kernel, copy or fill.
 #[derive(Debug, Clone, Copy)]
@@ -210,11 +210,10 @@ fn may_run(trace: &Trace, work: &[EventId]) -> Vec<Interval> {
     if work.iter().all(|event| events.dur_ns(*event).is_some()) {
         return Vec::new();
     }
-    let mut rows: Vec<(TrackId, i64, EventId)> = work
+    let rows = work
         .iter()
         .map(|&event| (events.track(event), events.ts_ns(event), event))
-        .collect();
-    rows.arrange();
+        .arranged();
     let last_ns = work.iter().map(|event| events.end_ns(*event)).max();
     let spans = rows
         .iter()

@@ -5,7 +5,7 @@
 //! Imported: Trace ┤  GPU ⇄ call     │            └→ GpuTimeline  how GPU time splits
 //!                 └→ CallTree ──────┤
 //!                    call in call   ├→ Recompute                 what ran twice
-//!                                   └→ HostOp                    time on the CPU
+//!                                   └→ CpuOp                     time on the CPU
 //! ```
 //!
 //! Each part reads only the parts to its left. None of it depends on the hardware or on thresholds; applying those is
@@ -86,7 +86,7 @@ use crate::base::interval::{Interval, sum};
 use crate::import::warning::Warnings;
 use crate::perf::names_batch;
 use crate::profile::capture::Coverage;
-use crate::profile::cpu_ops::{HostOp, cpu_ops};
+use crate::profile::cpu_ops::{CpuOp, cpu_ops};
 use crate::profile::kernels::{GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
 use crate::profile::memo::Memo;
@@ -130,7 +130,7 @@ pub struct Profile {
     /// Operators with their kernels.
     pub ops: OpTable,
     /// Operators by CPU time.
-    pub cpu_ops: Vec<HostOp>,
+    pub cpu_ops: Vec<CpuOp>,
     /// Computed on first use from the trace alone.
     scanned: Scanned,
     /// Computed on first use with the shapes from the sources.
@@ -233,7 +233,7 @@ impl Profile {
         window: Option<WindowOf>,
         launches: Launches,
         tree: CallTree,
-        cpu_ops: Vec<HostOp>,
+        cpu_ops: Vec<CpuOp>,
     ) -> Profile {
         let recompute = Recompute::find(&trace, &tree, &launches);
         let recompute = (!recompute.is_empty()).then_some(recompute);

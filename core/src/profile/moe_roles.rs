@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::Family;
 use crate::names::gemm::is_split_sum;
 use crate::names::moe::{MoeRole, is_gated_activation, quantizes};
@@ -83,8 +83,7 @@ impl MoeRoles {
         }
         let on_stream =
             kernels().map(|(id, work)| (events.track(work.event), work.span.start_ns, id));
-        let mut on_stream: Vec<_> = on_stream.collect();
-        on_stream.arrange();
+        let on_stream = on_stream.arranged();
         let mut known: Map<StringId, KernelTraits> = Map::default();
         let mut traits_of = |id: GpuId| {
             let work = profile.gpu.get(id)?;
@@ -332,10 +331,9 @@ mod tests {
             .work("aten::linear", "Cijk_MT16x16x256", 170..210)
             .profile();
         let families = profile.operations().iter();
-        let mut families: Vec<(&str, Family)> = families
+        let families = families
             .map(|one| (one.short_name(&profile), one.family))
-            .collect();
-        families.arrange_by_key(|(name, _)| *name);
+            .arranged_by_key(|(name, _)| *name);
         let expected = [
             ("TopK", Family::Moe),
             ("aten::linear", Family::Gemm),

@@ -13,7 +13,7 @@ use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::row_id::row_id;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::op_category;
 use crate::profile::kernels::GpuTable;
 use crate::profile::launch::GpuId;
@@ -195,9 +195,7 @@ impl OpTable {
         for ((name, is_recompute), calls) in groups {
             let start = by_name.len() as u32;
             by_name.extend(calls.iter().map(|(id, _)| *id));
-            let mut categories: Vec<_> = calls.iter().map(|(_, op)| op.category).collect();
-            categories.arrange();
-            categories.dedup();
+            let categories = calls.iter().map(|(_, op)| op.category).distinct();
             table.push(OpGroup {
                 name,
                 is_recompute,

@@ -16,7 +16,7 @@ pub use crate::profile::binding::{Binding, Pass};
 
 use crate::base::interval::busy;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::op_category;
 use crate::perf::{PerfModel, Unit, model};
 use crate::profile::Profile;
@@ -450,12 +450,10 @@ impl Walk<'_> {
     }
 
     fn in_time(&self, nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
-        let mut nodes: Vec<NodeId> = nodes.collect();
-        nodes.arrange_by_key(|node| {
+        nodes.arranged_by_key(|node| {
             let event = self.profile.tree.event(*node);
             event.map(|event| (self.profile.trace.events.ts_ns(event), event))
-        });
-        nodes
+        })
     }
 }
 
@@ -471,14 +469,12 @@ pub fn backward_work(
     forward: NodeId,
 ) -> Option<Vec<GpuId>> {
     let tree = &profile.tree;
-    let mut engine_calls: Vec<NodeId> = tree
+    let engine_calls = tree
         .subtree(forward)
         .filter_map(|node| tree.event(NodeId(node)))
         .filter_map(|event| autograd.backward_of(event))
         .filter_map(|event| tree.node_of(event))
-        .collect();
-    engine_calls.arrange();
-    engine_calls.dedup();
+        .distinct();
     let work = engine_calls.iter().flat_map(|node| tree.gpu_work(*node));
     (!engine_calls.is_empty()).then(|| work.copied().collect())
 }

@@ -8,7 +8,7 @@ use super::operations::Operation;
 use super::rows::PerfRow;
 use super::timeline::GpuClass;
 use crate::base::interval::{Coverage, Interval, sum, union};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::stats::median_ns;
 use crate::trace::StringId;
 
@@ -78,9 +78,7 @@ pub(crate) fn by_start<'a>(profile: &Profile, operation: &'a Operation) -> Vec<(
         let work = profile.gpu.each(&call.work);
         Some((work.map(|work| work.span.start_ns).min()?, call))
     });
-    let mut calls: Vec<(i64, &PerfRow)> = calls.collect();
-    calls.arrange_by_key(|(start_ns, call)| (*start_ns, call.uid));
-    calls
+    calls.arranged_by_key(|(start_ns, call)| (*start_ns, call.uid))
 }
 
 /// When each GPU communicates.

@@ -15,7 +15,7 @@ use super::Profile;
 use super::operations::Operation;
 use super::slow_calls::{Communication, by_start};
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::median_ns;
 use crate::names::Family;
 
@@ -117,9 +117,9 @@ impl Slowdown {
         let since_ns = moment(series)?;
         let compared = series.iter().filter(|one| one.is_compared);
         let compared = compared.filter_map(|one| Some((one.split(since_ns)?, one.time_ns())));
-        let mut factors: Vec<(f64, i64)> =
-            compared.map(|(split, ns)| (split.factor(), ns)).collect();
-        factors.arrange_by(|a, b| a.0.total_cmp(&b.0));
+        let factors = compared
+            .map(|(split, ns)| (split.factor(), ns))
+            .arranged_by(|a, b| a.0.total_cmp(&b.0));
         let compared_ns = sum(factors.iter().map(|(_, ns)| *ns));
         let factor = middle(&factors, compared_ns)?;
         let agree = |of: f64| (of / factor - 1.0).abs() <= TOLERANCE;

@@ -9,7 +9,7 @@ use crate::base::format;
 use crate::base::interval::busy;
 use crate::base::labels::labeled;
 use crate::base::map::{Map, Set};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::tally::Tally;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
@@ -99,12 +99,10 @@ impl Unattributed {
             let ns = profile.gpu.get(*id).map_or(0, |work| work.span.length());
             tallies[*reason as usize].1.add(ns);
         }
-        let mut found: Vec<_> = tallies
+        tallies
             .into_iter()
             .filter(|(_, tally)| tally.count > 0)
-            .collect();
-        found.arrange_by_largest(|(_, tally)| tally.ns);
-        found
+            .arranged_by_largest(|(_, tally)| tally.ns)
     }
 
     /// The reasons with their times, for display: "GPU graph whose launch was not recorded (13.7 ms)" in lower case.
@@ -132,9 +130,7 @@ impl Unattributed {
             });
             of_name.all.add(work.span.length());
         }
-        let mut names: Vec<UnattributedName> = names.into_values().collect();
-        names.arrange_by_largest(|one| one.all.ns);
-        names
+        names.into_values().arranged_by_largest(|one| one.all.ns)
     }
 }
 

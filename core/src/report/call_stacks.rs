@@ -4,6 +4,7 @@
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{kernel_details, python};
+use crate::base::format;
 use crate::names::frames::Frame;
 use crate::names::words::contains_any;
 use crate::profile::Profile;
@@ -189,8 +190,8 @@ fn fold(ways: Vec<Vec<String>>, prefix: Vec<String>) -> String {
     let tails = ways
         .iter()
         .map(|way| python::list(way.iter().skip(n_common).map(String::as_str)));
-    let items: Vec<String> = common.chain(tails).collect();
-    format!("[{}]", items.join(", "))
+    let items = format::joined(common.chain(tails), ", ");
+    format!("[{items}]")
 }
 
 /// A name without the numbers after underscores, which distinguish instances.

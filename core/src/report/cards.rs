@@ -6,7 +6,7 @@ use super::Report;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{percent_of, percent_or_zero, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::findings::compute::{
     at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns,
 };
@@ -237,12 +237,12 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     }
     let low = thresholds.gate_efficiency_percent;
     let rest = not_near_roofline(report, all_ns);
-    let named: Vec<String> = rest
-        .iter()
-        .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
-        .map(|(percent, what)| format!("{} {what}", format::percent(*percent)))
-        .collect();
-    let named = named.join("; ");
+    let named = format::joined(
+        rest.iter()
+            .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
+            .map(|(percent, what)| format!("{} {what}", format::percent(*percent))),
+        "; ",
+    );
     if let Some(moves) = only_moving(profile, report, all_ns) {
         let rest = match named.is_empty() {
             true => String::new(),
@@ -321,11 +321,10 @@ fn not_near_roofline(report: &Report, all_ns: i64) -> [(f64, String); 4] {
 /// States that much of the compute time only moves data: it computes nothing, however near the roofline it is.
 fn only_moving(profile: &Profile, report: &Report, all_ns: i64) -> Option<String> {
     let input = report.analysis_input(profile);
-    let mut moving: Vec<&Row> = computing(report)
+    let moving = computing(report)
         .flat_map(|outcome| &outcome.rows)
         .filter(|row| only_moves(profile, input.operation(row.operation)))
-        .collect();
-    moving.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+        .arranged_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     let percent = percent_of(time_ns(&moving), all_ns)?;
     let longest = moving.first()?;
     (percent > report.options.thresholds.high_percent_of_compute).then(|| {
@@ -351,11 +350,10 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
         let is_large = |percent: f64| percent >= thresholds.gate_percent_of_total;
         row.judged_percent().is_some_and(is_low) && row.percent_of_total.is_some_and(is_large)
     };
-    let mut below: Vec<&Row> = rows
+    let below = rows
         .flat_map(|outcome| &outcome.rows)
         .filter(is_below)
-        .collect();
-    below.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+        .arranged_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     // One sentence for each operator, however many sizes it is called with.
     let named = below.into_iter().map(|row| {
         let operation = input.operation(row.operation);

@@ -3,37 +3,39 @@
 use serde_json::Value;
 
 use super::SheetInput;
-use super::sheet::{Cell, Column, Unit, column};
+use super::columns::{self, Col, columns, float, int, text};
+use super::sheet::Cell;
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::stats::Stats;
 use crate::base::value::mib;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
 use crate::trace::{Category, extra_args};
 
-#[rustfmt::skip]
-pub(super) const COLUMNS: [Column; 19] = [
-    column("rank", Unit::Count, "The process among those of a distributed run; a trace is of one, always 0."),
-    column("Process Group Name", Unit::Text, "The group of processes that took part."),
-    column("Process Group Ranks", Unit::Text, "Ranks in the group."),
-    column("Collective name", Unit::Text, "Kind of collective."),
-    column("Group size", Unit::Number, "Number of ranks."),
-    column("dtype", Unit::Text, "Type of the elements."),
-    column("In msg nelems", Unit::Number, "Elements that each contributes."),
-    column("Out msg nelems", Unit::Number, "Elements that each receives."),
-    column("In split size", Unit::Text, "How the input is split over the ranks."),
-    column("Out split size", Unit::Text, "How the output is split over the ranks."),
-    column("stream", Unit::Number, "The stream of the kernel."),
-    column("In msg size (MB)_first", Unit::Number, "Size of the contribution, in units of 1024² bytes."),
-    column("Out msg size (MB)_first", Unit::Number, "Size of what is received, in units of 1024² bytes."),
-    column("dur_sum", Unit::Us, "Sum of the kernel durations, including waiting for other ranks."),
-    column("dur_mean", Unit::Us, "Mean duration."),
-    column("dur_std", Unit::Us, "Sample standard deviation of the durations; empty for a single one."),
-    column("dur_min", Unit::Us, "Shortest duration."),
-    column("dur_max", Unit::Us, "Longest duration."),
-    column("operation_count", Unit::Count, "How often."),
-];
+pub(super) fn columns() -> Vec<Col<(Stats, Key)>> {
+    columns![(Stats, Key):
+        "rank", Count, |_| int(0), "The process among those of a distributed run; a trace is of one, always 0.";
+        "Process Group Name", Text, |of| text(of.1.group()), "The group of processes that took part.";
+        "Process Group Ranks", Text, |of| text(&of.1.texts[1]), "Ranks in the group.";
+        "Collective name", Text, |of| text(of.1.name()), "Kind of collective.";
+        "Group size", Number, |of| float(Some(of.1.group_size)), "Number of ranks.";
+        "dtype", Text, |of| text(of.1.dtype()), "Type of the elements.";
+        "In msg nelems", Number, |of| float(Some(of.1.in_elements)), "Elements that each contributes.";
+        "Out msg nelems", Number, |of| float(Some(of.1.out_elements)), "Elements that each receives.";
+        "In split size", Text, |of| text(&of.1.texts[4]), "How the input is split over the ranks.";
+        "Out split size", Text, |of| text(&of.1.texts[5]), "How the output is split over the ranks.";
+        "stream", Number, |of| int(of.1.stream), "The stream of the kernel.";
+        "In msg size (MB)_first", Number, |of| float(of.1.mib(of.1.in_elements)), "Size of the contribution, in units of 1024² bytes.";
+        "Out msg size (MB)_first", Number, |of| float(of.1.mib(of.1.out_elements)), "Size of what is received, in units of 1024² bytes.";
+        "dur_sum", Us, |of| float(Some(of.0.sum)), "Sum of the kernel durations, including waiting for other ranks.";
+        "dur_mean", Us, |of| float(Some(of.0.mean)), "Mean duration.";
+        "dur_std", Us, |of| float(of.0.std), "Sample standard deviation of the durations; empty for a single one.";
+        "dur_min", Us, |of| float(Some(of.0.min)), "Shortest duration.";
+        "dur_max", Us, |of| float(Some(of.0.max)), "Longest duration.";
+        "operation_count", Count, |of| int(of.0.n), "How often.";
+    ]
+}
 
 /// The identity of a row: collectives with equal keys are merged.
 #[derive(Debug, Clone)]
@@ -69,6 +71,10 @@ impl Key {
     pub(crate) fn dtype(&self) -> &str {
         &self.texts[3]
     }
+
+    fn mib(&self, elements: f64) -> Option<f64> {
+        Some(mib(elements * collective_element_bytes(self.dtype())?))
+    }
 }
 
 /// The collectives of a trace with the durations of their kernels, in order of appearance.
@@ -93,12 +99,11 @@ pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
 }
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
-    let mut rows: Vec<(Stats, Key)> = collectives(input.profile)
+    let rows = collectives(input.profile)
         .into_iter()
         .filter_map(|(key, durations)| Some((Stats::of_ns(&durations)?, key)))
-        .collect();
-    rows.arrange_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
-    rows.iter().map(|(stats, key)| row(stats, key)).collect()
+        .arranged_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
+    columns::rows(&columns(), rows)
 }
 
 /// The key of a kernel; `None` if the profiler did not record all of it. For vLLM's custom all-reduce the kernel name
@@ -131,34 +136,4 @@ fn key(extra_args: &str, kernel: &str, stream: i64) -> Option<Key> {
         out_elements: number("Out msg nelems")?,
         stream,
     })
-}
-
-fn row(stats: &Stats, key: &Key) -> Vec<Cell> {
-    let [group, ranks, name, dtype, in_split, out_split] = key.texts.clone().map(Cell::Text);
-    let element_bytes = collective_element_bytes(&key.texts[3]);
-    let size = |elements: f64| match element_bytes {
-        Some(bytes) => Cell::Float(mib(elements * bytes)),
-        None => Cell::Empty,
-    };
-    vec![
-        Cell::Int(0),
-        group,
-        ranks,
-        name,
-        Cell::Float(key.group_size),
-        dtype,
-        Cell::Float(key.in_elements),
-        Cell::Float(key.out_elements),
-        in_split,
-        out_split,
-        Cell::Int(key.stream),
-        size(key.in_elements),
-        size(key.out_elements),
-        Cell::Float(stats.sum),
-        Cell::Float(stats.mean),
-        stats.std.map_or(Cell::Empty, Cell::Float),
-        Cell::Float(stats.min),
-        Cell::Float(stats.max),
-        Cell::Int(stats.n as i64),
-    ]
 }

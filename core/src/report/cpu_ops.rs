@@ -2,7 +2,7 @@
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{SheetInput, ms, percent};
-use crate::profile::cpu_ops::HostOp;
+use crate::profile::cpu_ops::CpuOp;
 
 #[rustfmt::skip]
 pub(super) const COLUMNS: [Column; 5] = [
@@ -17,7 +17,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let all_ns = profile.cpu_self_ns();
     let ops = profile.cpu_ops.iter();
-    let row = |op: &HostOp| {
+    let row = |op: &CpuOp| {
         vec![
             Cell::Text(profile.trace.strings.get(op.name).to_owned()),
             Cell::Int(op.n_calls as i64),

@@ -35,7 +35,28 @@ pub struct FactRow {
     pub event: Option<u32>,
 }
 
+/// A column: label, cell kind, cell.
+pub(crate) type FactColumn<'c, T> = (&'c str, CellKind, &'c dyn Fn(&T) -> String);
+
 impl FactTable {
+    /// A table with a row per item, of which `row` says all but the cells.
+    pub(crate) fn of<T>(
+        title: impl Into<String>,
+        items: impl IntoIterator<Item = T>,
+        columns: &[FactColumn<T>],
+        row: impl Fn(&T) -> FactRow,
+    ) -> Option<FactTable> {
+        let kinds: Vec<_> = columns
+            .iter()
+            .map(|(label, kind, _)| (*label, *kind))
+            .collect();
+        let rows = items.into_iter().map(|item| FactRow {
+            cells: columns.iter().map(|(.., cell)| cell(&item)).collect(),
+            ..row(&item)
+        });
+        FactTable::new(title, &kinds, rows.collect())
+    }
+
     /// A table without the columns that are empty in every row; `None` without rows.
     pub fn new(
         title: impl Into<String>,

@@ -5,7 +5,7 @@ use super::{Parts, SheetInput, labels, percent, us};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::op_category;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
@@ -130,9 +130,7 @@ pub(super) fn totals(input: &SheetInput) -> Vec<KernelTotal> {
         range_ns: of.range_ns,
         label: of.label.unwrap_or([const { Cell::Empty }; 3]),
     });
-    let mut totals: Vec<KernelTotal> = totals.collect();
-    totals.arrange_by_largest(|total| total.sum_ns);
-    totals
+    totals.arranged_by_largest(|total| total.sum_ns)
 }
 
 /// Kernels by key, in order of first appearance.

@@ -2,6 +2,7 @@
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, labels};
+use crate::base::format;
 use crate::base::map::Map;
 use crate::base::stats::Stats;
 use crate::names::attention::{AttentionKernel, is_main};
@@ -126,7 +127,7 @@ fn ranges(layers: &[usize]) -> String {
                 [one, .., last] => format!("{one}\u{2013}{last}"),
                 [] => String::new(),
             });
-            runs.collect::<Vec<_>>().join(", ")
+            format::joined(runs, ", ")
         }
     }
 }

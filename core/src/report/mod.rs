@@ -9,6 +9,7 @@ mod call_stacks;
 pub mod cards;
 pub mod charts;
 mod collectives;
+pub(crate) mod columns;
 mod cpu_ops;
 pub mod details;
 pub mod fact_table;
@@ -69,6 +70,7 @@ use crate::profile::operations::Operation;
 use crate::profile::rows::Pass;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::timelines::SheetTimelines;
+use columns::described;
 use families::ModeledCalls;
 use labels::Labels;
 use sheet::{Cell, Column, Sheet, Unit, column};
@@ -338,9 +340,9 @@ pub const SHEETS: &[SheetKind] = &[
     of(gpu_timeline::BY_GPU, "How the time of each GPU splits, of a trace of several", gpu_timeline::columns_by_gpu, gpu_timeline::rows_by_gpu),
     of(gpu_activity::NAME, "GPU activity, attributed and unattributed", |_| gpu_activity::COLUMNS.to_vec(), gpu_activity::rows),
     of(gpu_activity::KERNELS, "Unattributed GPU activity and the reasons", |_| gpu_activity::KERNEL_COLUMNS.to_vec(), gpu_activity::kernel_rows),
-    of(steps::STEPS, "Steps of a serving engine", |_| steps::STEP_COLUMNS.to_vec(), steps::step_rows),
-    of(steps::BATCHES, "Steps of a serving engine by phase and batch size", |_| steps::BATCH_COLUMNS.to_vec(), steps::batch_rows),
-    of(steps::GRAPHS, "GPU graphs that are replayed", |_| steps::GRAPH_COLUMNS.to_vec(), steps::graph_rows),
+    of(steps::STEPS, "Steps of a serving engine", |_| described(steps::step_columns()), steps::step_rows),
+    of(steps::BATCHES, "Steps of a serving engine by phase and batch size", |_| described(steps::batch_columns()), steps::batch_rows),
+    of(steps::GRAPHS, "GPU graphs that are replayed", |_| described(steps::graph_columns()), steps::graph_rows),
     of("ops_summary_by_category", "Categories by GPU time", ops_by_category::columns, ops_by_category::rows),
     of("ops_summary", "Operators by GPU time", ops_summary::columns, ops_summary::rows),
     of("ops_unique_args", "Operators by arguments", ops_unique_args::columns, ops_unique_args::rows),
@@ -392,12 +394,12 @@ pub const SHEETS: &[SheetKind] = &[
     of("short_kernel_histogram", "Durations of short kernels", |_| short_kernels::HISTOGRAM_COLUMNS.to_vec(), short_kernels::histogram),
     of("short_kernels_summary", "Short kernels", short_kernels::summary_columns, short_kernels::summary),
     of("nn_module_summary", "Modules by GPU time", |_| [&modules::COLUMNS[..], &SHARES].concat(), modules::rows),
-    of("coll_analysis", "Collectives", |_| collectives::COLUMNS.to_vec(), collectives::rows),
-    of(memory::SUMMARY, "Memory by device", |_| memory::SUMMARY_COLUMNS.to_vec(), memory::summary_rows),
-    of(memory::PEAK, "What holds the memory peak", |_| memory::PEAK_COLUMNS.to_vec(), memory::peak_rows),
-    of(memory::BY_OPERATOR, "Memory by operator", |_| memory::OPERATOR_COLUMNS.to_vec(), memory::operator_rows),
-    of(memory::BY_STEP, "Memory by step", |_| memory::STEP_COLUMNS.to_vec(), memory::step_rows),
-    of(memory::DRIVER_CALLS, "Memory taken from the driver", memory::driver_columns, memory::driver_rows),
+    of("coll_analysis", "Collectives", |_| described(collectives::columns()), collectives::rows),
+    of(memory::SUMMARY, "Memory by device", |_| described(memory::summary_columns()), memory::summary_rows),
+    of(memory::PEAK, "What holds the memory peak", |_| described(memory::peak_columns()), memory::peak_rows),
+    of(memory::BY_OPERATOR, "Memory by operator", |_| described(memory::operator_columns()), memory::operator_rows),
+    of(memory::BY_STEP, "Memory by step", |_| described(memory::step_columns()), memory::step_rows),
+    of(memory::DRIVER_CALLS, "Memory taken from the driver", |_| described(memory::driver_columns()), memory::driver_rows),
     of("cpu_ops_summary", "Operators by CPU time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
 ];
 

@@ -7,7 +7,7 @@ use super::{
     IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, parent_modules, python, us,
 };
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::profile::Profile;
 use crate::profile::ops::{Op, OpId};
 use crate::trace::StringId;
@@ -110,9 +110,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         row.extend([us(group.direct_ns), us(group.subtree_ns)]);
         row.extend(captured.then(|| n_calls.clone()));
         row.extend([ms(group.direct_ns), ms(group.subtree_ns), n_calls]);
-        let mut categories: Vec<_> = group.calls.iter().map(|(_, op)| op.category).collect();
-        categories.arrange();
-        categories.dedup();
+        let categories = group.calls.iter().map(|(_, op)| op.category).distinct();
         row.push(Cell::Text(python::list(categories)));
         let first = group.calls.first().filter(|_| captured);
         row.extend(first.map(|(_, op)| Cell::Text(parent_modules::stack(profile, op.event))));

@@ -5,7 +5,7 @@ use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels, parent_modules};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::stats::Stats;
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
@@ -133,9 +133,7 @@ pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
             .map_or(0, |op| profile.trace.events.uid(op.event)),
         calls,
     });
-    let mut groups: Vec<Group> = groups.collect();
-    groups.arrange_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
-    groups
+    groups.arranged_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid))
 }
 
 /// The cells under [`TIMES`].

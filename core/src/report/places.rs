@@ -35,7 +35,7 @@ pub(crate) struct PlaceNode {
     pub(crate) types: Vec<String>,
     /// Sum of the kernels that it launches, directly or in calls below it.
     pub(crate) kernel_ns: i64,
-    pub(crate) host_ns: i64,
+    pub(crate) cpu_ns: i64,
 }
 
 /// The position of the first call of an operation; `None` for a kernel without a call.
@@ -86,7 +86,7 @@ fn of_call(profile: &Profile, event: EventId, name: &str) -> Option<Place> {
                 shapes: shapes(profile, event),
                 types: types(profile, event),
                 kernel_ns: sum(spans.map(|work| work.span.length())),
-                host_ns: trace.events.dur_ns(event).unwrap_or(0),
+                cpu_ns: trace.events.dur_ns(event).unwrap_or(0),
             });
         }
         if depth < MAX_DEPTH {
@@ -108,14 +108,14 @@ fn shapes(profile: &Profile, event: EventId) -> String {
     let trace = &profile.trace;
     let dims = args(profile, event).and_then(|args| args.dims.as_deref());
     let dims = dims.unwrap_or_default();
-    let shapes: Vec<String> = dims
-        .iter()
-        .flat_map(Dims::shapes)
-        .map(|shape| trace.args.shape(*shape))
-        .filter(|sizes| !sizes.is_empty())
-        .map(format::shape)
-        .collect();
-    shapes.join(", ")
+    format::joined(
+        dims.iter()
+            .flat_map(Dims::shapes)
+            .map(|shape| trace.args.shape(*shape))
+            .filter(|sizes| !sizes.is_empty())
+            .map(format::shape),
+        ", ",
+    )
 }
 
 fn types(profile: &Profile, event: EventId) -> Vec<String> {
@@ -158,14 +158,14 @@ mod tests {
             below,
             [(0, "aten::addmm", 30_000), (1, "cudaLaunchKernel", 30_000)]
         );
-        assert_eq!(data.subtree[0].host_ns, 78_000);
+        assert_eq!(data.subtree[0].cpu_ns, 78_000);
         assert_eq!(data.subtree[0].shapes, "2, 4×8, 8×2");
         assert_eq!(data.subtree[0].types, ["float", "float", "float"]);
     }
 
     /// `linear` has 30 µs of self time, `mm` 60.
     #[test]
-    fn without_a_gpu_the_operators_of_the_host_have_their_places() {
+    fn without_a_gpu_the_operators_of_the_cpu_have_their_places() {
         let profile = Timetable::new()
             .frame("nn.Module: Linear_3", 0..100)
             .op("aten::linear", 1..91)
@@ -173,7 +173,7 @@ mod tests {
             .profile();
         let places: Vec<(String, Vec<String>, i64)> = of_cpu_ops(&profile, 5)
             .into_iter()
-            .map(|place| (place.name, place.parents, place.subtree[0].host_ns))
+            .map(|place| (place.name, place.parents, place.subtree[0].cpu_ns))
             .collect();
         let of = |name: &str, parents: &[&str], ns| {
             let parents = parents.iter().map(|parent| (*parent).to_owned());

@@ -148,12 +148,12 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
     let first = operation.first()?;
     let events = &profile.trace.events;
     let calls = &operation.calls;
-    let host_ns: Vec<i64> = calls
+    let cpu_ns: Vec<i64> = calls
         .iter()
         .filter_map(|call| events.dur_ns(call.event))
         .collect();
     let kernel_ns: Vec<i64> = calls.iter().map(|call| call.kernel_ns).collect();
-    let (host, kernels) = (Stats::of_ns(&host_ns), Stats::of_ns(&kernel_ns));
+    let (cpu, kernels) = (Stats::of_ns(&cpu_ns), Stats::of_ns(&kernel_ns));
     let modeled = operation.modeled.as_ref();
     let work = evaluation
         .work
@@ -165,13 +165,13 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
     let mut cells = call_key::cells(profile, &operation.key);
     cells.push(Cell::Int(first.uid as i64));
     cells.push(Cell::Int(calls.len() as i64));
-    let [host_mean, _, host_std, ..] = spread(host);
-    let host_sum = match profile.trace.captured.is_part(first.event) {
+    let [cpu_mean, _, cpu_std, ..] = spread(cpu);
+    let cpu_sum = match profile.trace.captured.is_part(first.event) {
         // TraceLens writes this for operators that it inserted.
         true => Cell::Float(0.0),
-        false => total(host),
+        false => total(cpu),
     };
-    cells.extend([host_sum, host_mean, host_std]);
+    cells.extend([cpu_sum, cpu_mean, cpu_std]);
     cells.extend(work_cells(work.as_ref()));
     let gpu = input.options.gpu.as_deref();
     let of_sheet = |(work, gpu)| roofline(work, gpu, input.options.basis);
@@ -190,7 +190,7 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
         cells.extend([mean, std]);
     }
     cells.push(total(kernels));
-    for stats in [host, bandwidth, arithmetic] {
+    for stats in [cpu, bandwidth, arithmetic] {
         cells.extend(extremes(stats));
     }
     if input.parts.gpu {

@@ -5,7 +5,7 @@ use super::hash::fnv;
 use crate::assess::Evaluation;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::mean_of_middle_ns;
 use crate::profile::Profile;
 use crate::profile::operations::{Operation, with_parts};
@@ -77,11 +77,10 @@ pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
         (one.key.hash, one)
     });
     let groups: Vec<(u64, Vec<One>)> = grouped(all, Vec::push);
-    let mut rows: Vec<(i64, Vec<Value>)> = groups
+    let rows = groups
         .into_iter()
         .filter_map(|(_, threads)| row(threads))
-        .collect();
-    rows.arrange_by_largest(|(ns, _)| *ns);
+        .arranged_by_largest(|(ns, _)| *ns);
     rows.into_iter().map(|(_, row)| row).collect()
 }
 

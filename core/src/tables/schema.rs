@@ -93,42 +93,15 @@ const INGESTED: Field = field("ingested", Timestamp, "ingested", "When the file 
 
 /// Every table, in the order in which they are written. To add one, add a row here and a file next to this one that
 /// makes its rows.
+#[rustfmt::skip]
 pub const TABLES: &[TableKind] = &[
-    TableKind {
-        name: RUNS,
-        row: "file and version of Dormer",
-        columns: RUN_COLUMNS,
-    },
-    TableKind {
-        name: STEPS,
-        row: "step of a run",
-        columns: STEP_COLUMNS,
-    },
-    TableKind {
-        name: OPS,
-        row: "operation with its arguments",
-        columns: OP_COLUMNS,
-    },
-    TableKind {
-        name: KERNELS,
-        row: "kernel under its operation",
-        columns: KERNEL_COLUMNS,
-    },
-    TableKind {
-        name: COLLECTIVES,
-        row: "process group, type and size of collectives",
-        columns: COLLECTIVE_COLUMNS,
-    },
-    TableKind {
-        name: FINDINGS,
-        row: "ranked finding",
-        columns: FINDING_COLUMNS,
-    },
-    TableKind {
-        name: WARNINGS,
-        row: "kind of warning",
-        columns: WARNING_COLUMNS,
-    },
+    TableKind { name: RUNS, row: "file and version of Dormer", columns: RUN_COLUMNS },
+    TableKind { name: STEPS, row: "step of a run", columns: STEP_COLUMNS },
+    TableKind { name: OPS, row: "operation with its arguments", columns: OP_COLUMNS },
+    TableKind { name: KERNELS, row: "kernel under its operation", columns: KERNEL_COLUMNS },
+    TableKind { name: COLLECTIVES, row: "process group, type and size of collectives", columns: COLLECTIVE_COLUMNS },
+    TableKind { name: FINDINGS, row: "ranked finding", columns: FINDING_COLUMNS },
+    TableKind { name: WARNINGS, row: "kind of warning", columns: WARNING_COLUMNS },
 ];
 
 /// The name of the table of files.

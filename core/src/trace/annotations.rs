@@ -5,7 +5,7 @@
 
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
 /// How the profiler names its steps; the number follows.
@@ -59,8 +59,9 @@ impl Annotations {
         use Category::{GpuUserAnnotation, UserAnnotation};
         let events = &trace.events;
         let all = events.of_category(|of| matches!(of, UserAnnotation | GpuUserAnnotation));
-        let mut all: Vec<EventId> = all.filter(|event| is_wanted(trace.name(*event))).collect();
-        all.arrange_by_key(|event| events.ts_ns(*event));
+        let all = all
+            .filter(|event| is_wanted(trace.name(*event)))
+            .arranged_by_key(|event| events.ts_ns(*event));
         let mut annotations = Annotations::default();
         for event in all {
             let (span, name) = (events.span(event), events.name(event));

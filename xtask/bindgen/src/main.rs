@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use wasm_bindgen_cli_support::Bindgen;
 
-const USAGE: &str = "usage: wasm-bindgen [--target=web|no-modules|bundler|nodejs|deno] --out-dir=DIR \
+const USAGE: &str = "usage: wasm-bindgen [--target=web|no-modules] --out-dir=DIR \
                      [--out-name=NAME] [--no-typescript] [--no-demangle] [--keep-debug] INPUT";
 
 fn main() -> ExitCode {
@@ -80,9 +80,6 @@ fn set_target(bindgen: &mut Bindgen, target: &str) -> Result<(), String> {
     let set = match target {
         "web" => bindgen.web(true),
         "no-modules" => bindgen.no_modules(true),
-        "bundler" => bindgen.bundler(true),
-        "nodejs" => bindgen.nodejs(true),
-        "deno" => bindgen.deno(true),
         _ => return Err(format!("there is no target `{target}`\n{USAGE}")),
     };
     set.map(|_| ()).map_err(|error| format!("{error:?}"))

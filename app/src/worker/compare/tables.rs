@@ -86,7 +86,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
             counted,
             |key| (key.label(), Family::Communication),
         ),
-        named(sheet::CPU, &comparison.host, counted, |name| {
+        named(sheet::CPU, &comparison.cpu_ops, counted, |name| {
             let label = dormer_core::names::op_category(name, None);
             let family = dormer_core::names::family_of_op(label, name, None);
             (name.clone(), family)
@@ -135,9 +135,9 @@ const MATCHED: &[TableColumn<MatchedOp>] = &[
     (column::RATIO, Unit::Number, "Time per call in the target divided by that in the reference.", |op| maybe(op.judgment.actual)),
     (column::EXPECTED, Unit::Number, "The ratio that the rooflines of both GPUs predict.", |op| maybe(op.judgment.expected)),
     (column::EXCESS, Unit::Number, "Measured ratio divided by expected ratio: 1 means the hardware explains the difference.", |op| maybe(op.judgment.excess)),
-    ("expected ratio by peaks", Unit::Number, "The expected ratio by data sheet peaks.", |op| maybe(op.judgment.peak_expected)),
-    ("expected ratio by achievable figures", Unit::Number, "The expected ratio by achievable figures, wherever they are known.", |op| maybe(op.judgment.achievable_expected)),
-    (column::OTHER_VERDICT, Unit::Text, "Whether the hardware explains the difference, on the basis of figures that does not decide.", |op| words(op.judgment.on_other_basis().2.label())),
+    ("expected ratio by peaks", Unit::Number, "The expected ratio by data sheet peaks.", |op| maybe(op.judgment.by_peaks.expected)),
+    ("expected ratio by achievable figures", Unit::Number, "The expected ratio by achievable figures, wherever they are known.", |op| maybe(op.judgment.by_achievable.expected)),
+    (column::OTHER_VERDICT, Unit::Text, "Whether the hardware explains the difference, on the basis of figures that does not decide.", |op| words(op.judgment.on_other_basis().verdict.label())),
     (column::REFERENCE_COUNT, Unit::Count, "Calls in the reference.", |op| integer(op.sides.reference.calls)),
     (column::TARGET_COUNT, Unit::Count, "Calls in the target.", |op| integer(op.sides.target.calls)),
     ("matched by", Unit::Text, "What matches in both traces.", |op| words(op.level.label())),

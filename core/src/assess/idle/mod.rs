@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::assess::{Input, Severity, Thresholds};
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::tally::{Tallies, Tally, insert_longest};
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::copies::may_be_pageable;
@@ -347,9 +347,7 @@ impl Idle {
     /// Causes with their gaps, longest total time first.
     pub(crate) fn by_time(&self) -> Vec<(IdleCause, &GapsOfCause)> {
         let causes = self.causes.iter().map(|(cause, gaps)| (*cause, gaps));
-        let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();
-        causes.arrange_by_largest(|(_, gaps)| gaps.all.ns);
-        causes
+        causes.arranged_by_largest(|(_, gaps)| gaps.all.ns)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Words in sentences.
 
+use std::fmt::Display;
+
 /// Joins items: "a, b and c".
 pub fn listed(items: &[String]) -> String {
     match items {
@@ -7,6 +9,12 @@ pub fn listed(items: &[String]) -> String {
         [one] => one.clone(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
+}
+
+/// Joins items with a separator.
+pub(crate) fn joined(items: impl IntoIterator<Item: Display>, separator: &str) -> String {
+    let items = items.into_iter().map(|item| item.to_string());
+    items.collect::<Vec<String>>().join(separator)
 }
 
 /// Capitalizes the first letter of a sentence or label.

@@ -53,6 +53,17 @@ impl RooflineTime {
     }
 }
 
+/// What figures of one basis predict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    /// The ratio that the hardware predicts.
+    pub expected: Option<f64>,
+    /// The measured ratio over it.
+    pub excess: Option<f64>,
+    /// What follows from that.
+    pub verdict: Verdict,
+}
+
 /// The prediction for an operation, and the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgment {
@@ -61,16 +72,12 @@ pub struct Judgment {
     /// The ratio that the hardware predicts, on a single basis: that of the target's report, or peaks if an achievable
     /// figure is known for only one of the GPUs.
     pub expected: Option<f64>,
-    /// The same from peaks alone.
-    pub peak_expected: Option<f64>,
-    /// The same from achievable figures wherever they are known, even for only one of the GPUs.
-    pub achievable_expected: Option<f64>,
     /// `actual` over `expected`.
     pub excess: Option<f64>,
-    /// `actual` over `peak_expected`.
-    pub peak_excess: Option<f64>,
-    /// `actual` over `achievable_expected`.
-    pub achievable_excess: Option<f64>,
+    /// By peaks alone.
+    pub by_peaks: Prediction,
+    /// By achievable figures wherever they are known, even for only one of the GPUs.
+    pub by_achievable: Prediction,
     /// The rooflines behind `expected`.
     pub rooflines: Pair<Option<RooflineTime>>,
     /// The roofline that the target's own report compares it with. It differs from that in `rooflines` if only the
@@ -90,10 +97,6 @@ pub struct Judgment {
     pub is_same_gpu: bool,
     /// Based on `expected`.
     pub verdict: Verdict,
-    /// Based on `peak_expected`.
-    pub peak_verdict: Verdict,
-    /// Based on `achievable_expected`.
-    pub achievable_verdict: Verdict,
     /// Takes more than twice as long on the target, regardless of the prediction.
     pub is_more_than_twice: bool,
     /// Takes less than its own roofline allows.
@@ -103,37 +106,37 @@ pub struct Judgment {
 impl Judgment {
     /// The same without a prediction, for calls whose sizes were not recorded and differ.
     pub(crate) fn without_sizes(self) -> Judgment {
-        let verdict = Verdict::NotJudged(NotJudged::OtherSizes);
+        let none = Prediction {
+            expected: None,
+            excess: None,
+            verdict: Verdict::NotJudged(NotJudged::OtherSizes),
+        };
         Judgment {
             expected: None,
-            peak_expected: None,
-            achievable_expected: None,
             excess: None,
-            peak_excess: None,
-            achievable_excess: None,
+            verdict: none.verdict,
+            by_peaks: none,
+            by_achievable: none,
             sizes_ratio: None,
-            verdict,
-            peak_verdict: verdict,
-            achievable_verdict: verdict,
             ..self
         }
     }
 
     /// Whether peaks and achievable figures lead to different verdicts.
     pub fn depends_on_basis(&self) -> bool {
-        self.peak_verdict != self.achievable_verdict
+        self.by_peaks.verdict != self.by_achievable.verdict
     }
 
-    /// The prediction, the excess and the verdict on the basis that was not used.
-    pub fn on_other_basis(&self) -> (Option<f64>, Option<f64>, Verdict) {
-        let is_by_peaks = self.expected == self.peak_expected;
-        match is_by_peaks {
-            true => (
-                self.achievable_expected,
-                self.achievable_excess,
-                self.achievable_verdict,
-            ),
-            false => (self.peak_expected, self.peak_excess, self.peak_verdict),
+    /// Whether the prediction is that of peaks.
+    pub fn is_by_peaks(&self) -> bool {
+        self.expected == self.by_peaks.expected
+    }
+
+    /// The prediction on the basis that was not used.
+    pub fn on_other_basis(&self) -> Prediction {
+        match self.is_by_peaks() {
+            true => self.by_achievable,
+            false => self.by_peaks,
         }
     }
 }
@@ -209,11 +212,6 @@ impl Judge {
             false => chosen,
         };
         let is_same = !work.differs && matches!(sizes, Sizes::Same | Sizes::Least);
-        let [expected, peak_expected, achievable_expected] =
-            [own, peak, achievable].map(|rooflines| self.expected_ratio(rooflines, is_same));
-        let over = |expected: Option<f64>| Some(actual? / expected?);
-        let [excess, peak_excess, achievable_excess] =
-            [expected, peak_expected, achievable_expected].map(over);
         let small_ns = self.thresholds.compare_small_us * 1e3;
         let is_small = per_call.reference < small_ns && per_call.target < small_ns;
         let is_tiny = || {
@@ -231,14 +229,28 @@ impl Judge {
             Some(_) if is_small => Verdict::TooSmallToJudge,
             Some(excess) => self.verdict(excess, is_tiny),
         };
+        let [on_own, by_peaks, by_achievable] = [own, peak, achievable].map(|rooflines| {
+            let expected = self.expected_ratio(rooflines, is_same);
+            let excess = actual
+                .zip(expected)
+                .map(|(actual, expected)| actual / expected);
+            Prediction {
+                expected,
+                excess,
+                verdict: verdict(excess, rooflines),
+            }
+        });
+        let Prediction {
+            expected,
+            excess,
+            verdict,
+        } = on_own;
         Judgment {
             actual,
             expected,
-            peak_expected,
-            achievable_expected,
             excess,
-            peak_excess,
-            achievable_excess,
+            by_peaks,
+            by_achievable,
             rooflines: own.map(|roofline| roofline.filter(|_| !work.is_ratio_only)),
             floor: chosen.target.or(own.target).filter(|_| !work.is_ratio_only),
             work: work.of_both(),
@@ -246,9 +258,7 @@ impl Judge {
             work_ratio: self.work_ratio(&work, own.reference, expected),
             sizes_ratio: work.sizes_ratio,
             is_same_gpu: self.is_same_gpu,
-            verdict: verdict(excess, own),
-            peak_verdict: verdict(peak_excess, peak),
-            achievable_verdict: verdict(achievable_excess, achievable),
+            verdict,
             is_implausible: own.zip(per_call).map(|(roofline, ns)| {
                 let roofline = roofline.filter(|_| !work.is_ratio_only);
                 let percent = roofline.map_or(0.0, |roofline| roofline.percent(ns));

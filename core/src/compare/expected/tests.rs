@@ -22,12 +22,15 @@ fn the_ratio_of_the_roofs_is_expected() {
     let judgment = judged("aten::mm", MM, [200.0, 280.0], Some(("H100", "MI300X")));
     // There is no achievable figure for the H100: 989.4 ÷ 1307.4 TFLOPS from peaks.
     assert!(near(judgment.expected, 0.7568), "{judgment:?}");
-    assert!(near(judgment.peak_expected, 0.7568), "{judgment:?}");
+    assert!(near(judgment.by_peaks.expected, 0.7568), "{judgment:?}");
     // 989.4 ÷ 708 TFLOPS: a peak over an achievable figure.
-    assert!(near(judgment.achievable_expected, 1.3975), "{judgment:?}");
-    assert!(near(judgment.actual, 1.4) && near(judgment.achievable_excess, 1.0018));
+    assert!(
+        near(judgment.by_achievable.expected, 1.3975),
+        "{judgment:?}"
+    );
+    assert!(near(judgment.actual, 1.4) && near(judgment.by_achievable.excess, 1.0018));
     assert_eq!(judgment.verdict, Verdict::ModeratelyBeyond);
-    assert_eq!(judgment.achievable_verdict, Verdict::ExplainedByHardware);
+    assert_eq!(judgment.by_achievable.verdict, Verdict::ExplainedByHardware);
     assert!(judgment.depends_on_basis());
     // 137.4 GFLOP at 1307.4 TFLOPS, and at 708, as in the report of the target alone.
     let rooflines = [judgment.rooflines.target, judgment.floor];

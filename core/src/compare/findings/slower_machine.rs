@@ -5,7 +5,7 @@ use super::rule::{Candidate, GapRule, GapTable, matched, priority_of_run, times_
 use super::savings::all_as_predicted;
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::MatchedOp;
@@ -90,11 +90,10 @@ fn alike(
     let all_ns = sum(matched.iter().filter(computes).map(|op| op.times().target));
     let slower = matched.iter().enumerate();
     let slower = slower.filter(|(_, op)| is_same_work(op));
-    let mut slower: Vec<(f64, i64, usize)> = slower
+    let mut slower = slower
         .filter_map(|(at, op)| Some((op.judgment.excess?, op.times().target, at)))
         .filter(|(excess, ..)| *excess >= least * (1.0 - same))
-        .collect();
-    slower.arrange_by(|a, b| a.0.total_cmp(&b.0));
+        .arranged_by(|a, b| a.0.total_cmp(&b.0));
     // The median factor, weighted by time.
     let half_ns = sum(slower.iter().map(|(_, ns, _)| *ns)) / 2;
     let mut so_far_ns = 0_i64;
@@ -108,8 +107,7 @@ fn alike(
     let same = same.min((middle - 1.0) * SAME_PART);
     slower.retain(|(excess, ..)| (excess / middle - 1.0).abs() <= same);
     let alike_ns = sum(slower.iter().map(|(_, ns, _)| *ns));
-    let mut rows: Vec<usize> = slower.into_iter().map(|(.., at)| at).collect();
-    rows.arrange();
+    let rows = slower.into_iter().map(|(.., at)| at).arranged();
     let is_most = percent_or_zero(alike_ns, all_ns) >= least_percent(middle);
     match rows.len() >= LEAST_OPERATIONS && is_most {
         true => rows,

@@ -8,11 +8,10 @@ use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::tally::Tally;
 use crate::compare::comparison::Comparison;
 use crate::compare::matched_rows::Timed;
-use crate::compare::ops::MatchedOp;
 use crate::compare::pair::{Pair, Which};
 use crate::compare::time_parts::PartKind;
 use crate::compare::words;
@@ -270,10 +269,9 @@ fn reads_back(comparison: &Comparison) -> bool {
 
 fn slower_copy(comparison: &Comparison) -> Option<Words> {
     let ops = comparison.operations.matched.iter();
-    let mut slower: Vec<&MatchedOp> = ops
+    let slower = ops
         .filter(|op| !op.sides.target.is_computation() && op.times().difference() > 0)
-        .collect();
-    slower.arrange_by_largest(|op| op.times().difference());
+        .arranged_by_largest(|op| op.times().difference());
     let first = slower.first()?;
     let sides = first.sides.as_ref();
     let per_call = sides.map(|side| format::time_us(side.ns_per_call() / 1e3));

@@ -230,8 +230,8 @@ fn candidate_words(
         let amount = &comparison.amount;
         let steps = (!amount.is_same()).then(|| format!("The target does {}.", amount.text()));
         let work = comparison.work.as_ref().map(|work| work.sentence());
-        let said: Vec<String> = steps.into_iter().chain(work).collect();
-        words.push(("amount", said.join(" ")));
+        let said = format::joined(steps.into_iter().chain(work), " ");
+        words.push(("amount", said));
         words.push(("reference_scaled", format::time_ns(scaled_ns)));
     }
     if has_any {

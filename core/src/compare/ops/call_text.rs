@@ -3,7 +3,7 @@
 use super::MatchLevel;
 use crate::base::format;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::compare::Side;
 use crate::names::Family;
 use crate::names::calls::unnumbered;
@@ -173,8 +173,9 @@ fn number_in_order(side: &Side, positions: &[usize], texts: &mut [CallText]) {
         .iter()
         .enumerate()
         .filter(|(_, at)| is_numbered(at));
-    let mut rows: Vec<usize> = rows.map(|(row, _)| row).collect();
-    rows.arrange_by_key(|row| texts.get(*row).map_or(0, |text| text.uid));
+    let rows = rows
+        .map(|(row, _)| row)
+        .arranged_by_key(|row| texts.get(*row).map_or(0, |text| text.uid));
     let mut places: Map<String, usize> = Map::default();
     for row in rows {
         let Some(text) = texts.get_mut(row) else {

@@ -13,7 +13,7 @@ use super::similar::{
 use super::{Auxiliary, MatchLevel, MatchedOp, Operations, UnmatchedOp};
 use crate::base::format;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::compare::align::{Alignment, Matched, align};
 use crate::compare::expected::{Judge, Sizes};
 use crate::compare::{Pair, Side, Which};
@@ -78,8 +78,7 @@ impl Operations {
             let others = unmatched.get(which).iter();
             let others = others.filter(|of| !all_tune(which, of));
             let ops = others.filter_map(|of| unmatched_op(&rows, shares, which, of));
-            let mut unmatched: Vec<UnmatchedOp> = ops.collect();
-            unmatched.arrange_by(|a, b| {
+            let unmatched = ops.arranged_by(|a, b| {
                 let time = |op: &UnmatchedOp| op.side.time_ns;
                 time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
             });

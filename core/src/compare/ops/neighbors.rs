@@ -15,7 +15,7 @@ use super::scopes::Roles;
 use super::similar::{Rows, drop_taken};
 use crate::base::group::grouped;
 use crate::base::map::{Map, Set};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::compare::align::Alignment;
 use crate::compare::{Pair, Which};
 use crate::names::Family;
@@ -119,11 +119,7 @@ impl Places {
             }
         }
         let at = at.into_iter().map(|(place, (rows, visits))| {
-            let rows = rows.map(|rows| {
-                let mut rows: Vec<usize> = rows.into_iter().collect();
-                rows.arrange();
-                rows
-            });
+            let rows = rows.map(|rows| rows.into_iter().arranged());
             (place, rows, visits)
         });
         let is_common = |(_, rows, _): &(Place, Pair<Vec<usize>>, Pair<u64>)| {

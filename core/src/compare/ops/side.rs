@@ -3,7 +3,7 @@
 use super::{KernelUse, OpSide};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::median_ns;
 use crate::base::tally::Tally;
 use crate::compare::Side;
@@ -197,11 +197,10 @@ fn stray<'a>(operations: impl Iterator<Item = &'a Operation>) -> (Tally, Option<
     const LEAST_CALLS: usize = 8;
     /// In percent of the median.
     const LONG_PERCENT: i64 = 150;
-    let mut calls: Vec<(u64, i64)> = operations
+    let calls = operations
         .flat_map(|operation| &operation.calls)
         .map(|call| (call.uid, call.kernel_ns))
-        .collect();
-    calls.arrange();
+        .arranged();
     let times: Vec<i64> = calls.iter().skip(1).map(|(_, ns)| *ns).collect();
     let longest = times.iter().max().copied();
     let mut stray = Tally::default();

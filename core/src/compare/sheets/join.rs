@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::kinds::{Keys, SheetKind, Subset};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::compare::{Pair, Which};
 use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Sheet};
@@ -156,11 +156,9 @@ fn keys(kind: &SheetKind, halves: Pair<Option<&Sheet>>) -> Vec<&'static str> {
         Keys::NameAndParams => {
             let columns = sheets().flat_map(|sheet| &sheet.columns);
             let labels = columns.map(|column| column.label);
-            let mut params: Vec<&'static str> = labels
+            let mut params = labels
                 .filter(|label| label.starts_with("param: ") && in_all(label))
-                .collect();
-            params.arrange();
-            params.dedup();
+                .distinct();
             params.insert(0, "name");
             params
         }

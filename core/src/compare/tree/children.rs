@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::skeleton::Skeleton;
 use crate::base::map::Map;
 use crate::base::sequence::align;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::compare::{Pair, Which};
 
 /// How many calls ahead a call of another name is searched for.
@@ -207,9 +207,7 @@ impl Matcher<'_> {
             .zip(self.sides)
             .map(|(row, side)| {
                 let children = side.children(side.core(row));
-                let mut names: Vec<u64> = children.map(|row| side.row(row).name_key()).collect();
-                names.arrange();
-                names
+                children.map(|row| side.row(row).name_key()).arranged()
             });
         let (ours, theirs) = (names.reference, names.target);
         let most = ours.len().max(theirs.len());

@@ -69,9 +69,7 @@ impl<'a> ObservedCode<'a> {
             is_anomaly_check: is_anomaly_check(input.profile, observed.row),
             ..observed
         });
-        let mut observed: Vec<ObservedCode> = observed.collect();
-        observed.arrange_by_largest(|observed| observed.ns());
-        observed
+        observed.arranged_by_largest(|observed| observed.ns())
     }
 
     /// A single row; `None` if it would have no finding of its own, however long it is.

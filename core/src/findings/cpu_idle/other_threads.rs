@@ -25,8 +25,7 @@ pub(super) fn sentence(profile: &Profile, gap: Interval, own: EventId) -> Option
         let ns = length(&union(spans));
         (ns > gap.length() / 2).then_some((track, ns, name))
     });
-    let mut most: Vec<(TrackId, i64, StringId)> = most.collect();
-    most.arrange();
+    let mut most = most.arranged();
     // Of the frames that run for most of it on a thread, the one that runs for the least time is the deepest.
     most.dedup_by_key(|(track, ..)| *track);
     let (ns, frame) = most.into_iter().find_map(|(_, ns, name)| {

@@ -160,8 +160,7 @@ fn at_once(blocks: &[Block]) -> u64 {
         let freed = block.freed.map(|at| (at, false, block.bytes));
         std::iter::once((block.born, true, block.bytes)).chain(freed)
     });
-    let mut changes: Vec<(u32, bool, u64)> = changes.collect();
-    changes.arrange();
+    let changes = changes.arranged();
     let (mut live, mut most) = (0_u64, 0_u64);
     for (_, is_born, bytes) in changes {
         live = match is_born {

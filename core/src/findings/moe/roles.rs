@@ -73,11 +73,10 @@ pub(super) fn table(input: &Input, rows: &[Row]) -> Table {
     }
     let category_ns = sum(rows.iter().map(|row| row.time_ns));
     let busy_ns = input.timelines.whole.map_or(0, |whole| whole.busy_ns);
-    let mut roles: Vec<(Option<MoeRole>, u64, i64)> = of_role
+    let roles = of_role
         .into_iter()
         .map(|(role, (n, ns))| (role, n, ns))
-        .collect();
-    roles.arrange_by_key(|(role, _, ns)| (std::cmp::Reverse(*ns), *role));
+        .arranged_by_key(|(role, _, ns)| (std::cmp::Reverse(*ns), *role));
     let label = |role: Option<MoeRole>| role.map_or("other", MoeRole::label).to_owned();
     let of_category = |role: Option<MoeRole>, ns| {
         percent_of(ns, category_ns).filter(|_| role != Some(MoeRole::Dispatch))

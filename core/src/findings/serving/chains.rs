@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::passes::{Kernel, Pass, Passes, Role};
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::trace::{EventId, StringId};
 
 /// The purpose of a chain.
@@ -73,9 +73,9 @@ pub(super) fn chains(passes: &Passes, without: &[StringId]) -> Vec<Chain> {
         }
     }
     let least = LEAST_PER_PASS * passes.all.len() as u64;
-    let mut chains: Vec<Chain> = all.into_values().filter(|chain| chain.n >= least).collect();
-    chains.arrange_by_largest(|chain| chain.saved_ns);
-    chains
+    all.into_values()
+        .filter(|chain| chain.n >= least)
+        .arranged_by_largest(|chain| chain.saved_ns)
 }
 
 impl Chain {

@@ -302,8 +302,7 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
             && share >= LEAST_PERCENT_OF_RUN;
             is_it.then_some((at, operation, evaluation, percent.min(100.0)))
         });
-    let mut all: Vec<_> = at_roofline.collect();
-    all.arrange_by_largest(|(_, operation, ..)| operation.kernel_ns);
+    let all = at_roofline.arranged_by_largest(|(_, operation, ..)| operation.kernel_ns);
     let Some((_, longest, evaluation, percent)) = all.first() else {
         return Vec::new();
     };

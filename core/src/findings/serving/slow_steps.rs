@@ -3,8 +3,7 @@
 
 use super::launches::replays_of;
 use super::{Issue, Kind, Source};
-use crate::base::interval::Interval;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -162,8 +161,7 @@ pub(super) fn small_chunks(source: &Source) -> Vec<Issue> {
             let are_small = is_small(tokens) && is_small(before.batch?.context.sq?);
             are_small.then_some((step, tokens, step.activity?.span))
         });
-        let mut small: Vec<(&ServingStep, u64, Interval)> = next.collect();
-        small.arrange_by_key(|(step, _, span)| (span.start_ns, step.event));
+        let small = next.arranged_by_key(|(step, _, span)| (span.start_ns, step.event));
         let most = small.iter().map(|(_, tokens, _)| *tokens).max()?;
         let work = input.profile.gpu.iter();
         let gemms = work.filter(|(_, work)| {

@@ -22,9 +22,7 @@ pub(super) fn issues(source: &Source) -> Vec<Issue> {
     let layers = source.passes.all.iter().map(|pass| {
         let attention = pass.kernels.iter();
         let attention = attention.filter(|one| one.role == Role::Attention);
-        let mut attention: Vec<&Kernel> = attention.collect();
-        attention.arrange_by_key(|one| (one.start_ns, one.event));
-        attention
+        attention.arranged_by_key(|one| (one.start_ns, one.event))
     });
     let layers: Vec<Vec<&Kernel>> = layers.collect();
     // Of several batches, the first with such a pattern.

@@ -2,7 +2,7 @@
 
 use super::{Carrier, Change, Part};
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::stats::mean_of_middle_ns;
 use crate::fleet::metric::Metric;
 use crate::fleet::rows::Fleet;
@@ -104,8 +104,8 @@ impl<'a> Parts<'a> {
                 share_percent: difference as f64 / whole as f64 * 100.0,
             })
         });
-        let mut carriers: Vec<Carrier> = carriers.collect();
-        carriers.arrange_by(|one, other| other.share_percent.total_cmp(&one.share_percent));
+        let mut carriers =
+            carriers.arranged_by(|one, other| other.share_percent.total_cmp(&one.share_percent));
         carriers.truncate(MOST);
         carriers
     }

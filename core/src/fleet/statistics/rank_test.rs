@@ -1,7 +1,7 @@
 //! Whether one sample is larger than another: the one-sided Mann–Whitney test.
 
 use super::{exact, normal};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 
 /// The p-value: the probability that values from the same distribution exceed the others at least as much as these do.
 /// Exact for up to 60 distinct values, else from the normal distribution with corrections for ties and continuity.
@@ -12,8 +12,9 @@ pub(in crate::fleet) fn p_of_larger(new: &[f64], base: &[f64]) -> f64 {
     }
     let news = new.iter().map(|value| (*value, true));
     let bases = base.iter().map(|value| (*value, false));
-    let mut values: Vec<(f64, bool)> = news.chain(bases).collect();
-    values.arrange_by(|(one, _), (other, _)| one.total_cmp(other));
+    let values = news
+        .chain(bases)
+        .arranged_by(|(one, _), (other, _)| one.total_cmp(other));
     // Pairs in which the new value is the larger one; ties count half. Also Σ (t³ − t) over ties of t values.
     let (mut above, mut n_base, mut ties) = (0.0, 0.0, 0.0);
     for equal in values.chunk_by(|(one, _), (other, _)| one.total_cmp(other).is_eq()) {

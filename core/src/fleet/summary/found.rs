@@ -6,7 +6,7 @@ use super::{Cause, Lost, Pattern, Rejected};
 use crate::base::group::grouped;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::map::Set;
-use crate::base::sort::{Arrange, Gather};
+use crate::base::sort::{Arranged, Gather};
 use crate::fleet::numbers::count;
 use crate::fleet::rows::{FindingRow, Fleet, RunRow};
 
@@ -44,9 +44,7 @@ pub(super) fn findings(fleet: &Fleet) -> Vec<Pattern> {
             run: fleet.runs.get(best.run as usize)?.run_id,
         })
     });
-    let mut patterns: Vec<Pattern> = patterns.collect();
-    patterns.arrange_by_largest(|pattern| (pattern.mid_ns, pattern.n_runs));
-    patterns
+    patterns.arranged_by_largest(|pattern| (pattern.mid_ns, pattern.n_runs))
 }
 
 /// Lost time by cause, the largest first; causes without lost time are left out.
@@ -75,9 +73,9 @@ pub(super) fn lost(runs: &[&RunRow]) -> Vec<Lost> {
             n_runs: count(losses.len()),
         }
     });
-    let mut causes: Vec<Lost> = causes.filter(|lost| lost.lost_ns > 0).collect();
-    causes.arrange_by_largest(|lost| lost.lost_ns);
     causes
+        .filter(|lost| lost.lost_ns > 0)
+        .arranged_by_largest(|lost| lost.lost_ns)
 }
 
 /// Unread files by status and reason, the most frequent first.
@@ -93,7 +91,5 @@ pub(super) fn rejected(fleet: &Fleet) -> Vec<Rejected> {
             count: count(found.len()),
             uri: found.first().and_then(|run| run.uri),
         });
-    let mut reasons: Vec<Rejected> = reasons.collect();
-    reasons.arrange_by_largest(|reason| reason.count);
-    reasons
+    reasons.arranged_by_largest(|reason| reason.count)
 }

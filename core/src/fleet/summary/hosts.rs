@@ -6,7 +6,7 @@
 use super::Outlier;
 use crate::base::group::grouped;
 use crate::base::map::Set;
-use crate::base::sort::{Arrange, Gather};
+use crate::base::sort::{Arrange, Arranged, Gather};
 use crate::fleet::numbers::count;
 use crate::fleet::rows::{Fleet, RunRow, Status};
 use crate::fleet::statistics::{discoveries, median, p_of_larger, ratio};
@@ -48,8 +48,7 @@ pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
     }
     let tested = hosts.into_iter().filter_map(|((host, gpu), own)| {
         let works: Set<usize> = own.iter().map(|of| of.work).gather();
-        let mut works: Vec<usize> = works.into_iter().collect();
-        works.arrange();
+        let works = works.into_iter().arranged();
         let same_work = works.iter().filter_map(|work| by_work.get(*work)).flatten();
         let mut others: Vec<f64> = same_work
             .filter(|of| of.host != host)
@@ -89,9 +88,7 @@ pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
             let is_reported = stands && p < MOST_P && outlier.ratio > 1.0 + LEAST_CHANGE;
             is_reported.then_some(outlier)
         });
-    let mut slower: Vec<Outlier> = slower.collect();
-    slower.arrange_by(|one, other| other.ratio.total_cmp(&one.ratio));
-    slower
+    slower.arranged_by(|one, other| other.ratio.total_cmp(&one.ratio))
 }
 
 /// Runs of known machines and models relative to the median of the same work.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::SlowJob;
 use crate::base::group::grouped;
 use crate::base::map::Map;
-use crate::base::sort::{Arrange, Gather};
+use crate::base::sort::{Arranged, Gather};
 use crate::base::stats::mean_of_middle_ns;
 use crate::fleet::numbers::count;
 use crate::fleet::rows::RunRow;
@@ -56,8 +56,7 @@ pub(super) fn slowest(runs: &[&RunRow]) -> Vec<SlowJob> {
             ratio: usual_ns.map(|usual| total_ns as f64 / *usual as f64),
         })
     });
-    let mut jobs: Vec<SlowJob> = jobs.collect();
-    jobs.arrange_by_largest(|job| job.total_ns);
+    let mut jobs = jobs.arranged_by_largest(|job| job.total_ns);
     jobs.truncate(MOST);
     jobs
 }

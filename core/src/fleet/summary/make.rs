@@ -4,7 +4,7 @@ use super::{Build, Median, Run, Summary, Totals, found, hosts, jobs, sentence, t
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::{Map, Set};
-use crate::base::sort::{Arrange, Gather};
+use crate::base::sort::{Arrange, Arranged, Gather};
 use crate::base::stats::mean_of_middle_ns;
 use crate::fleet::builds::Builds;
 use crate::fleet::metric::Metric;
@@ -128,9 +128,7 @@ fn run_rows(fleet: &Fleet) -> Vec<Run> {
             worth_ns: finding.and_then(|finding| finding.mid_ns),
         }
     });
-    let mut rows: Vec<Run> = rows.collect();
-    rows.arrange_by_largest(|run| run.start_ns);
-    rows
+    rows.arranged_by_largest(|run| run.start_ns)
 }
 
 fn medians(fleet: &Fleet, runs: &[Run], builds: &Builds) -> Vec<Median> {

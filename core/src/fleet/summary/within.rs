@@ -3,7 +3,7 @@
 use super::{Median, Run, Summary, Week};
 use crate::base::group::grouped;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::fleet::texts::Text;
 
 /// The maximum file size, which the page opens in less than a second.
@@ -85,7 +85,5 @@ fn weeks(runs: &[Run]) -> Vec<Week> {
             idle_ns: of.idle_ns,
         }
     });
-    let mut weeks: Vec<Week> = weeks.collect();
-    weeks.arrange_by_largest(|week| week.week_ns);
-    weeks
+    weeks.arranged_by_largest(|week| week.week_ns)
 }

@@ -4,24 +4,22 @@ use super::late::Late;
 use super::own_time::{Activity, Ran, before};
 use super::steps::Steps;
 use super::unfinished::{self, RECORD};
-use super::{Collective, Found, GroupText, OwnTime, TextId, Texts};
+use super::{Collective, Found, GroupText, OwnTime, TextId};
 use crate::base::interval::Interval;
-use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::map::{Map, Set};
+use crate::base::sort::Arranged;
 use crate::profile::Profile;
 use crate::profile::collectives::{described_by, ops_above, repeated};
 use crate::profile::kernels::GpuWork;
-use crate::profile::launch::GpuId;
 use crate::profile::timeline::GpuClass;
 use crate::trace::event_args::{arg, number};
 use crate::trace::{Category, EventId, Trace};
 
-pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
+pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Set<String>) -> Found {
     let is_collective = |work: &GpuWork| work.class == GpuClass::Communication;
-    let mut all: Vec<(GpuId, &GpuWork)> = (profile.gpu.iter())
+    let all = (profile.gpu.iter())
         .filter(|(_, work)| is_collective(work) && work.category == Category::Kernel)
-        .collect();
-    all.arrange_by_key(|(id, work)| (work.span, *id));
+        .arranged_by_key(|(id, work)| (work.span, *id));
     let spans: Vec<Interval> = all.iter().map(|(_, work)| work.span).collect();
     let before = before(&spans);
     let activity = activity(profile, steps.begin_ns());
@@ -68,7 +66,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     });
     Found {
         unfinished: unfinished.collect(),
-        groups: groups.all,
+        groups: groups.list(),
         rows,
         activity,
     }
@@ -88,7 +86,7 @@ fn row(
     profile: &Profile,
     work: &GpuWork,
     groups: &mut Groups,
-    texts: &mut Texts,
+    texts: &mut Set<String>,
     place: Place,
 ) -> Collective {
     // Only the operator has the ranks of a point-to-point transfer and the strides of a group.
@@ -134,7 +132,7 @@ impl<'a> Named<'a> {
         known(self.described).or_else(|| known(self.op))
     }
 
-    fn text(&self, texts: &mut Texts, key: &str) -> TextId {
+    fn text(&self, texts: &mut Set<String>, key: &str) -> TextId {
         texts.id(self.of(key).unwrap_or_default())
     }
 
@@ -151,7 +149,7 @@ impl<'a> Named<'a> {
     }
 
     /// The collective without what its kernel tells.
-    fn collective(&self, groups: &mut Groups, texts: &mut Texts) -> Collective {
+    fn collective(&self, groups: &mut Groups, texts: &mut Set<String>) -> Collective {
         Collective {
             group: self.group(texts).map(|group| groups.id(group)),
             name: self.text(texts, "Collective name"),
@@ -166,7 +164,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    fn group(&self, texts: &mut Texts) -> Option<GroupText> {
+    fn group(&self, texts: &mut Set<String>) -> Option<GroupText> {
         self.of("Process Group Name")?;
         Some(GroupText {
             name: self.text(texts, "Process Group Name"),
@@ -185,30 +183,27 @@ fn record_of(profile: &Profile, work: &GpuWork) -> Option<EventId> {
     ops_above(profile, work).find(|op| profile.trace.name(*op) == RECORD)
 }
 
-/// The groups that collectives name, each listed once.
+/// The groups that collectives name, each listed once, with their strides: not all collectives contain these.
 #[derive(Default)]
-struct Groups {
-    all: Vec<GroupText>,
-    ids: Map<GroupText, u32>,
-}
+struct Groups(Map<GroupText, Option<(u32, u32)>>);
 
 impl Groups {
-    fn id(&mut self, group: GroupText) -> u32 {
-        // Not all collectives contain the strides of their group.
-        let key = GroupText {
-            start_stride: None,
-            ..group.clone()
-        };
-        if let Some(id) = self.ids.get(&key) {
-            if let Some(known) = self.all.get_mut(*id as usize) {
-                known.start_stride = known.start_stride.or(group.start_stride);
-            }
-            return *id;
-        }
-        let id = self.all.len() as u32;
-        self.all.push(group);
-        self.ids.insert(key, id);
+    fn id(&mut self, mut group: GroupText) -> u32 {
+        let start_stride = group.start_stride.take();
+        let entry = self.0.entry(group);
+        let id = entry.number() as u32;
+        let known = entry.or_default();
+        *known = known.or(start_stride);
         id
+    }
+
+    fn list(self) -> Vec<GroupText> {
+        let all = self.0.into_iter();
+        let all = all.map(|(group, start_stride)| GroupText {
+            start_stride,
+            ..group
+        });
+        all.collect()
     }
 }
 

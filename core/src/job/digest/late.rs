@@ -6,7 +6,7 @@ use super::own_time::Gap;
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::frames::Frame;
 use crate::profile::Profile;
@@ -36,11 +36,10 @@ struct Call {
 impl Late {
     pub(super) fn new(profile: &Profile) -> Late {
         let events = &profile.trace.events;
-        let mut launches: Vec<(i64, TrackId)> = (profile.gpu.all())
+        let launches = (profile.gpu.all())
             .filter_map(|work| Some((work.launched_by?, work.span.start_ns)))
             .map(|(call, start_ns)| (events.end_ns(call).min(start_ns), events.track(call)))
-            .collect();
-        launches.arrange();
+            .arranged();
         let mut threads: Map<TrackId, Vec<Call>> = Map::default();
         let is_call = |of: Category| {
             matches!(of, Category::CpuOp | Category::PythonFunction) || of.is_runtime()

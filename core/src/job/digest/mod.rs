@@ -17,7 +17,7 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 use crate::base::interval::Interval;
-use crate::base::map::Map;
+use crate::base::map::Set;
 use crate::import::warning::Warning;
 use crate::names::collective::CollectiveKind;
 use crate::perf::collective_element_bytes;
@@ -243,7 +243,7 @@ impl Digest {
     }
 
     fn of(profile: &Profile, file: SourceFile, with_work: bool) -> Digest {
-        let mut texts = Texts::default();
+        let mut texts = Set::from_iter([String::new()]);
         let split = |events: SheetEvents| {
             let running = events.running(profile).map(|work| (work.class, work.span));
             GpuTimeline::new(running).map(GpuTime::from)
@@ -270,7 +270,7 @@ impl Digest {
             unfinished: found.unfinished,
             gpu: split(SheetEvents::All),
             attributed: split(SheetEvents::Attributed),
-            texts: texts.all,
+            texts: texts.into_iter().collect(),
             file,
         }
     }
@@ -357,36 +357,6 @@ struct Found {
     rows: Vec<Collective>,
     unfinished: Vec<Collective>,
     activity: Activity,
-}
-
-/// Interned texts.
-pub(crate) struct Texts {
-    all: Vec<String>,
-    ids: Map<String, TextId>,
-}
-
-impl Default for Texts {
-    fn default() -> Texts {
-        let mut texts = Texts {
-            all: Vec::new(),
-            ids: Map::default(),
-        };
-        texts.id("");
-        texts
-    }
-}
-
-impl Texts {
-    /// The id of a text.
-    pub(crate) fn id(&mut self, text: &str) -> TextId {
-        if let Some(id) = self.ids.get(text) {
-            return *id;
-        }
-        let id = self.all.len() as TextId;
-        self.all.push(text.to_owned());
-        self.ids.insert(text.to_owned(), id);
-        id
-    }
 }
 
 #[cfg(test)]

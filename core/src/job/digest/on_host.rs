@@ -7,11 +7,12 @@
 use super::own_time::{Activity, before};
 use super::steps::Steps;
 use super::work::operators;
-use super::{Collective, Found, Texts};
+use super::{Collective, Found};
 use crate::base::interval::Interval;
-use crate::base::sort::Arrange;
+use crate::base::map::Set;
+use crate::base::sort::Arranged;
 use crate::profile::Profile;
-use crate::trace::{Category, Dims, EventId, Trace, TrackId, event_args};
+use crate::trace::{Category, Dims, EventId, Trace, event_args};
 
 /// Prefix of operators of `torch.distributed`.
 const OF_DISTRIBUTED: &str = "c10d::";
@@ -19,16 +20,13 @@ const OF_DISTRIBUTED: &str = "c10d::";
 /// Prefix of Gloo's ranges.
 const OF_GLOO: &str = "gloo:";
 
-pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
+pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Set<String>) -> Found {
     let trace = &profile.trace;
     let events = &trace.events;
     let is_named = |name: &str| name.starts_with(OF_DISTRIBUTED);
     let calls = trace.named(|of| of == Category::CpuOp, is_named);
-    let mut calls: Vec<EventId> = calls.collect();
-    calls.arrange_by_key(|call| (events.span(*call), *call));
-    let mut threads: Vec<TrackId> = calls.iter().map(|call| events.track(*call)).collect();
-    threads.arrange();
-    threads.dedup();
+    let calls = calls.arranged_by_key(|call| (events.span(*call), *call));
+    let threads = calls.iter().map(|call| events.track(*call)).distinct();
     let spans = ends(trace, &calls);
     let work = operators(profile).map(|(_, op)| op);
     let work = work.filter(|op| threads.binary_search(&events.track(*op)).is_ok());
@@ -74,8 +72,7 @@ fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
     let events = &trace.events;
     let is_range = |of| of == Category::UserAnnotation;
     let ranges = trace.named(is_range, |name| name.starts_with(OF_GLOO));
-    let mut ranges: Vec<Interval> = ranges.map(|range| events.span(range)).collect();
-    ranges.arrange();
+    let ranges = ranges.map(|range| events.span(range)).arranged();
     let own = calls.iter().map(|call| events.span(*call));
     match ranges.len() == calls.len() {
         true => own

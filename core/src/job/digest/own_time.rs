@@ -2,7 +2,7 @@
 
 use super::OwnTime;
 use crate::base::interval::{Coverage, Interval, difference, union};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 
 /// What a rank did besides its collectives.
 pub(super) struct Activity {
@@ -94,10 +94,9 @@ impl Activity {
 
 /// For each span, the index of the last one that ended before it started.
 pub(super) fn before(spans: &[Interval]) -> Vec<Option<u32>> {
-    let mut by_end: Vec<(i64, u32)> = (spans.iter().zip(0..))
+    let by_end = (spans.iter().zip(0..))
         .map(|(span, at)| (span.end_ns, at))
-        .collect();
-    by_end.arrange();
+        .arranged();
     let of = spans.iter().zip(0_u32..).map(|(span, at)| {
         let ended = by_end.partition_point(|(end_ns, _)| *end_ns <= span.start_ns);
         let ended = by_end.get(..ended)?.iter().rev();

@@ -1,7 +1,8 @@
 //! The steps of a rank: when they run on CPU and GPU, and how their time splits.
 
-use super::{Found, GpuTime, Step, Texts};
+use super::{Found, GpuTime, Step};
 use crate::base::interval::{Coverage, Interval, sum, union};
+use crate::base::map::Set;
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
@@ -84,7 +85,12 @@ impl Steps {
         ends.max()
     }
 
-    pub(super) fn rows(&self, profile: &Profile, found: &Found, texts: &mut Texts) -> Vec<Step> {
+    pub(super) fn rows(
+        &self,
+        profile: &Profile,
+        found: &Found,
+        texts: &mut Set<String>,
+    ) -> Vec<Step> {
         let loading = Loading::new(profile);
         let time = Time::new(profile);
         let rows = self.windows.iter().zip(0_u32..).map(|(window, at)| {

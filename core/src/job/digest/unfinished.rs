@@ -3,7 +3,7 @@
 
 use super::steps::Steps;
 use crate::base::interval::Interval;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::collective::CollectiveKind;
 use crate::profile::Profile;
 use crate::trace::event_args::arg;
@@ -25,8 +25,7 @@ pub(super) fn find(
         return Vec::new();
     }
     let calls = trace.named(|of| of == Category::CpuOp, |name| name == RECORD);
-    let mut calls: Vec<EventId> = calls.collect();
-    calls.arrange_by_key(|call| (events.ts_ns(*call), *call));
+    let calls = calls.arranged_by_key(|call| (events.ts_ns(*call), *call));
     recorded.arrange();
     let mut finished: Vec<Lane> = Vec::new();
     // Groups with transfers that are launched together with others: these never have a kernel of their own.

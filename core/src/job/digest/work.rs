@@ -2,9 +2,10 @@
 //! time, or something else.
 
 use super::steps::Steps;
-use super::{TextId, Texts, Work};
+use super::{TextId, Work};
+use crate::base::format;
 use crate::base::format::shape;
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::names::Family;
 use crate::profile::Profile;
@@ -16,7 +17,7 @@ use crate::trace::{Category, Dims, EventId, OpArgsId, StringId, Trace};
 /// One rank has more rows than this only with shapes that never repeat; the rows with the least time are then dropped.
 const MOST_ROWS: usize = 50_000;
 
-pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Vec<Work> {
+pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Set<String>) -> Vec<Work> {
     let mut rows = Rows {
         texts,
         shapes: Map::default(),
@@ -75,7 +76,7 @@ fn is_communication(op: &str) -> bool {
 /// Rows, while they are summed up.
 struct Rows<'a> {
     trace: &'a Trace,
-    texts: &'a mut Texts,
+    texts: &'a mut Set<String>,
     shapes: Map<OpArgsId, TextId>,
     names: Map<StringId, TextId>,
     rows: Map<(Option<u32>, TextId, TextId, TextId), Work>,
@@ -135,6 +136,5 @@ fn written(trace: &Trace, args: OpArgsId) -> String {
     let dims = trace.args.get(args).and_then(|args| args.dims.as_deref());
     let tensors = dims.unwrap_or_default().iter().flat_map(Dims::shapes);
     let sizes = tensors.map(|id| trace.args.shape(*id));
-    let written: Vec<String> = sizes.filter(|sizes| !sizes.is_empty()).map(shape).collect();
-    written.join(", ")
+    format::joined(sizes.filter(|sizes| !sizes.is_empty()).map(shape), ", ")
 }

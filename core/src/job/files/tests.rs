@@ -1,4 +1,5 @@
 use super::*;
+use crate::base::sort::Arranged;
 use crate::job::testing::TestJob;
 
 /// The ranks found for a job of three whose files have these names and no metadata.
@@ -15,11 +16,9 @@ fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
     });
     let job_files = JobFiles::new(digests.collect());
     let ranks = job_files.windows.iter().flat_map(|window| &window.ranks);
-    let mut ranks: Vec<(u32, RankFrom)> = ranks
-        .map(|rank| (rank.number, rank.digest.identity.rank_from))
-        .collect();
-    ranks.arrange_by_key(|(number, _)| *number);
     ranks
+        .map(|rank| (rank.number, rank.digest.identity.rank_from))
+        .arranged_by_key(|(number, _)| *number)
 }
 
 #[test]
@@ -90,11 +89,10 @@ fn called(mut digest: Digest, name: &str) -> Digest {
 fn excluded_and_windows(digests: Vec<Digest>) -> (Vec<(String, ExclusionReason)>, Vec<Vec<u32>>) {
     let job_files = JobFiles::new(digests);
     let excluded = job_files.excluded.into_iter();
-    let windows = job_files.windows.iter().map(|window| {
-        let mut ranks: Vec<u32> = window.ranks.iter().map(|rank| rank.number).collect();
-        ranks.arrange();
-        ranks
-    });
+    let windows = job_files
+        .windows
+        .iter()
+        .map(|window| window.ranks.iter().map(|rank| rank.number).arranged());
     let excluded = excluded.map(|excluded| (excluded.file.name, excluded.why));
     (excluded.collect(), windows.collect())
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{Context, LEAST_NS};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::mean_of_middle_ns;
-use crate::base::value::{Table, Value};
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::experts::{Load, by_rank};
 use crate::job::pipeline::{Bubble, bubbles, loads};
@@ -36,16 +36,10 @@ pub(super) fn hot_experts(context: &Context) -> Option<JobCard> {
         "experts",
         "Tokens for experts",
         &loads,
-        &[
-            ("rank", "Rank", &|load| {
-                Value::Count(u64::from(context.number(load.rank)))
-            }),
-            ("share", "Times the mean", &|load| {
-                Value::Number(load.share())
-            }),
-            ("most", "Gets most", &|load| {
-                Value::percent(percent_of(load.n_most as i64, load.exchanges as i64))
-            }),
+        cell_columns![
+            "rank", "Rank", |load| Value::Count(u64::from(context.number(load.rank)));
+            "share", "Times the mean", |load| Value::Number(load.share());
+            "most", "Gets most", |load| Value::percent(percent_of(load.n_most as i64, load.exchanges as i64));
         ],
     );
     let (saving_ns, steps) = context.gain(WhatIf::BalancedExperts);
@@ -70,8 +64,10 @@ pub(super) fn uneven_stages(context: &Context) -> Option<JobCard> {
         loads.reduce(|most, next| if next.1 > most.1 { next } else { most })
     };
     // The middle step shows how uneven they are.
-    let mut most: Vec<(usize, f64)> = steps.iter().filter_map(largest).collect();
-    most.arrange_by(|one, other| one.1.total_cmp(&other.1));
+    let most = steps
+        .iter()
+        .filter_map(largest)
+        .arranged_by(|one, other| one.1.total_cmp(&other.1));
     let middle = most.get(most.len().saturating_sub(1) / 2).copied();
     let (stage, load) = middle.filter(|(_, load)| *load >= UNEVEN_STAGES)?;
     let of_stage = (0..context.job.ranks.len())

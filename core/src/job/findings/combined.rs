@@ -6,7 +6,7 @@ use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, slow_wo
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::{Arrange, FirstMax};
-use crate::base::value::{Table, Value};
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Why};
 use crate::job::replay::Gain;
@@ -183,22 +183,16 @@ fn each(context: &Context, of: &Combined) -> ShownTable {
         "each_rank",
         "These ranks",
         causes.into_iter().take(MOST_ROWS),
-        &[
-            ("rank", "Rank", &|cause| {
-                Value::Count(u64::from(context.number(cause.rank)))
-            }),
-            ("cause", "Cause", &|cause| {
-                Value::Text(cause.why.brief(context.job))
-            }),
-            ("steps", "In", &|cause| {
-                Value::Text(context.steps(&cause.steps))
-            }),
-            ("alone", "Saves alone, a step", &|cause| {
+        cell_columns![
+            "rank", "Rank", |cause| Value::Count(u64::from(context.number(cause.rank)));
+            "cause", "Cause", |cause| Value::Text(cause.why.brief(context.job));
+            "steps", "In", |cause| Value::Text(context.steps(&cause.steps));
+            "alone", "Saves alone, a step", |cause| {
                 let saves = cause
                     .saving_ns
                     .and_then(|ns| context.large(ns, &cause.steps));
                 saves.map_or(Value::Empty, |(ns, _)| Value::Ns(ns))
-            }),
+            };
         ],
     );
     ShownTable::from(&table)

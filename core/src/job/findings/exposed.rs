@@ -4,8 +4,8 @@ use super::Context;
 use super::network::prose;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
-use crate::base::value::{Table, Value};
+use crate::base::sort::Arranged;
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::network::Link;
 
@@ -108,9 +108,7 @@ fn messages<'a>(context: &Context<'a>) -> Vec<Exposed<'a>> {
             ns: sum(own) / n,
         }
     });
-    let mut all: Vec<Exposed> = all.filter(|of| of.ns > 0).collect();
-    all.arrange_by_largest(|of| of.ns);
-    all
+    all.filter(|of| of.ns > 0).arranged_by_largest(|of| of.ns)
 }
 
 fn table(context: &Context, messages: &[Exposed]) -> ShownTable {
@@ -118,22 +116,14 @@ fn table(context: &Context, messages: &[Exposed]) -> ShownTable {
         "exposed_messages",
         "Exposed messages, average of all ranks",
         messages.iter().take(MOST_ROWS),
-        &[
-            ("what", "Message", &|of| Value::Text(of.link.label())),
-            ("between", "Between", &|of| {
-                Value::Text(prose(context, of.link.path).replace('`', ""))
-            }),
-            ("hosts", "Over hosts", &|of| {
-                Value::Text(if of.link.spans_hosts { "yes" } else { "no" }.to_owned())
-            }),
-            ("exposed", "Exposed, a step", &|of| Value::Ns(of.ns)),
-            ("transfer", "Transfer, median", &|of| {
-                Value::Ns(of.link.median_ns)
-            }),
-            ("bus", "Bus bandwidth", &|of| Value::gbps(of.link.bus_gbps)),
-            ("share", "Share of link", &|of| {
-                Value::percent(of.link.share_percent())
-            }),
+        cell_columns![
+            "what", "Message", |of| Value::Text(of.link.label());
+            "between", "Between", |of| Value::Text(prose(context, of.link.path).replace('`', ""));
+            "hosts", "Over hosts", |of| Value::Text(if of.link.spans_hosts { "yes" } else { "no" }.to_owned());
+            "exposed", "Exposed, a step", |of| Value::Ns(of.ns);
+            "transfer", "Transfer, median", |of| Value::Ns(of.link.median_ns);
+            "bus", "Bus bandwidth", |of| Value::gbps(of.link.bus_gbps);
+            "share", "Share of link", |of| Value::percent(of.link.share_percent());
         ],
     );
     ShownTable::from(&table)

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::format;
-use crate::base::value::{Table, Value};
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::files::{Excluded, ExclusionReason};
 
@@ -60,13 +60,9 @@ pub(super) fn other_jobs(context: &Context) -> Option<JobCard> {
         "other_jobs",
         "Files of other jobs or runs",
         others.iter().take(MOST_ROWS),
-        &[
-            ("file", "File", &|excluded| {
-                Value::Quoted(excluded.file.name.clone())
-            }),
-            ("why", "Why", &|excluded| {
-                Value::Text(excluded.why.to_string())
-            }),
+        cell_columns![
+            "file", "File", |excluded| Value::Quoted(excluded.file.name.clone());
+            "why", "Why", |excluded| Value::Text(excluded.why.to_string());
         ],
     );
     Some(JobCard {

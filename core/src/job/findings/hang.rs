@@ -3,7 +3,7 @@
 use super::Context;
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::job::cards::JobCard;
 use crate::job::unfinished::{Half, Hang};
 
@@ -35,8 +35,7 @@ fn of(context: &Context, blamed: &[usize], all: &[&Hang]) -> Option<JobCard> {
     let mut distinct = whats;
     distinct.dedup();
     let what = format::listed(&distinct);
-    let mut behind: Vec<usize> = all.iter().flat_map(|hang| hang.behind.clone()).collect();
-    behind.arrange();
+    let behind = all.iter().flat_map(|hang| hang.behind.clone()).arranged();
     let behind = match behind.is_empty() {
         true => String::new(),
         false => {

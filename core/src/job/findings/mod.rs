@@ -25,7 +25,7 @@ use super::unfinished::{self, Hang};
 use super::what_if::WhatIf;
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use Find::{Each, One};
 use combined::Combined;
 use hosts::SlowHost;
@@ -136,8 +136,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, excluded: &[Excluded]) -> Vec
             (at, JobCard { key, ..card })
         })
     });
-    let mut found: Vec<(usize, JobCard)> = found.collect();
-    found.arrange_by_cached_key(|(at, card)| {
+    let found = found.arranged_by_cached_key(|(at, card)| {
         (
             card.is_bound(),
             card.key != UNFINISHED,
@@ -187,7 +186,7 @@ impl Context<'_> {
     }
 
     fn number(&self, at: usize) -> u32 {
-        self.job.ranks.get(at).map_or(0, |rank| rank.number)
+        self.job.number(at).unwrap_or(0)
     }
 
     /// The display name of several ranks ("rank 2", "ranks 2 and 5", "12 ranks"), and their numbers.

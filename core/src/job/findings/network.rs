@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::format;
-use crate::base::value::{Table, Value};
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
 use crate::job::what_if::WhatIf;
@@ -60,11 +60,9 @@ pub(super) fn slow_link(context: &Context) -> Option<JobCard> {
         "slow_paths",
         "Slow paths",
         &network.slow_paths,
-        &[
-            ("between", "Between", &|of| {
-                Value::Text(path(context, of.path))
-            }),
-            ("ratio", "vs. similar groups", &|of| Value::Number(of.ratio)),
+        cell_columns![
+            "between", "Between", |of| Value::Text(path(context, of.path));
+            "ratio", "vs. similar groups", |of| Value::Number(of.ratio);
         ],
     );
     let (saving_ns, steps) = context.gain(WhatIf::Paths);
@@ -124,16 +122,12 @@ pub(super) fn link_bandwidth(context: &Context) -> Option<JobCard> {
         "links_below_figure",
         "Large messages that use little of their link",
         below.iter().take(MOST_ROWS),
-        &[
-            ("what", "Message", &|link| Value::Text(link.label())),
-            ("between", "Between", &|link| {
-                Value::Text(path(context, link.path))
-            }),
-            ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
-            ("link", "Link", &|link| Value::gbps(link.figure_gbps)),
-            ("share", "Share", &|link| {
-                Value::percent(link.share_percent())
-            }),
+        cell_columns![
+            "what", "Message", |link| Value::Text(link.label());
+            "between", "Between", |link| Value::Text(path(context, link.path));
+            "bus", "Bus bandwidth", |link| Value::gbps(link.bus_gbps);
+            "link", "Link", |link| Value::gbps(link.figure_gbps);
+            "share", "Share", |link| Value::percent(link.share_percent());
         ],
     );
     let (saving_ns, steps) = context.gain(WhatIf::LinksAtHalf);

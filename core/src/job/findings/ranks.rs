@@ -6,7 +6,7 @@ use super::Context;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::value::{Table, Value};
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::{JobCard, ShownTable};
 use crate::job::cause::{Cause, Slower, Why};
 use crate::job::late_by::LateBy;
@@ -177,20 +177,14 @@ pub(super) fn slow_work(context: &Context, rank: usize) -> ShownTable {
             context.number(rank)
         ),
         rows,
-        &[
-            ("kernel", "Kernel", &|of| {
-                Value::Quoted(format::middle_ellipsis(&of.kernel, 60))
-            }),
-            ("op", "Operator", &|of| Value::Quoted(of.op.clone())),
-            ("shapes", "Shapes", &|of| Value::Text(of.shapes.clone())),
-            ("calls", "Calls", &|of| Value::Count(of.calls)),
-            ("mean", "Mean", &|of| Value::Ns(of.mean_ns() as i64)),
-            ("others", "Median of ranks", &|of| {
-                Value::Ns(of.peers_ns() as i64)
-            }),
-            ("excess", "Excess, all steps", &|of| {
-                Value::Ns(of.excess_ns())
-            }),
+        cell_columns![
+            "kernel", "Kernel", |of| Value::Quoted(format::middle_ellipsis(&of.kernel, 60));
+            "op", "Operator", |of| Value::Quoted(of.op.clone());
+            "shapes", "Shapes", |of| Value::Text(of.shapes.clone());
+            "calls", "Calls", |of| Value::Count(of.calls);
+            "mean", "Mean", |of| Value::Ns(of.mean_ns() as i64);
+            "others", "Median of ranks", |of| Value::Ns(of.peers_ns() as i64);
+            "excess", "Excess, all steps", |of| Value::Ns(of.excess_ns());
         ],
     );
     ShownTable::from(&table)
@@ -304,17 +298,13 @@ pub(super) fn uneven(context: &Context) -> Vec<JobCard> {
             "more_work",
             "Work that other ranks have less of",
             work.iter().take(MOST_ROWS),
-            &[
-                ("op", "Operator", &|of| Value::Quoted(of.op.clone())),
-                ("kernel", "Kernel", &|of| {
-                    Value::Quoted(format::middle_ellipsis(&of.kernel, 60))
-                }),
-                ("shapes", "Shapes", &|of| Value::Text(of.shapes.clone())),
-                ("calls", "Calls", &|of| Value::Count(of.calls)),
-                ("others", "Calls on others", &|of| {
-                    Value::Count(of.peers_calls)
-                }),
-                ("excess", "Excess", &|of| Value::Ns(of.excess_ns)),
+            cell_columns![
+                "op", "Operator", |of| Value::Quoted(of.op.clone());
+                "kernel", "Kernel", |of| Value::Quoted(format::middle_ellipsis(&of.kernel, 60));
+                "shapes", "Shapes", |of| Value::Text(of.shapes.clone());
+                "calls", "Calls", |of| Value::Count(of.calls);
+                "others", "Calls on others", |of| Value::Count(of.peers_calls);
+                "excess", "Excess", |of| Value::Ns(of.excess_ns);
             ],
         );
         Some(JobCard {

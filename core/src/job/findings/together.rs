@@ -68,8 +68,7 @@ pub(super) fn late(context: &Context) -> Option<JobCard> {
     let in_steps = |node: &&Node| node.step.is_some_and(|step| steps.contains(&step));
     let late = flow.nodes.iter().filter(in_steps).filter_map(|node| {
         let part = flow.parts_of(node).first()?;
-        let digest = &context.job.ranks.get(part.rank)?.digest;
-        let of = digest.collectives.get(part.at as usize)?;
+        let (digest, of) = part.recorded(context.job)?;
         Some((digest.text(of.late_by), flow.late_together_ns(node)?))
     });
     let late: Vec<(&str, i64)> = late.filter(|(_, ns)| *ns > 0).collect();

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{Flow, Node, Part};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 
 /// Sorts the nodes of a flow topologically; among nodes that may come next, the earliest is first. Where the orders of
 /// ranks contradict each other, as with inaccurate clocks or overlapping collectives, the earliest node comes next
@@ -23,8 +23,7 @@ pub(super) fn sorted(mut flow: Flow) -> Flow {
         }
     }
     let key = |at: usize| (flow.nodes.get(at).map_or(0, |node| node.begin_ns), at);
-    let mut by_begin: Vec<usize> = (0..flow.nodes.len()).collect();
-    by_begin.arrange_by_key(|at| key(*at));
+    let by_begin = (0..flow.nodes.len()).arranged_by_key(|at| key(*at));
     let ready = by_begin.iter().filter(|at| open[**at] == 0);
     let mut ready: BinaryHeap<Reverse<(i64, usize)>> = ready.map(|at| Reverse(key(*at))).collect();
     let mut is_done = vec![false; flow.nodes.len()];

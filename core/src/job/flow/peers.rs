@@ -158,7 +158,7 @@ fn lane<'a>(
             None => None,
             Some((from, to)) => {
                 let position = |of| group.ranks.iter().position(|rank| *rank == of);
-                let own = job.ranks.get(rank)?.number;
+                let own = job.number(rank)?;
                 Some((position(from)?, position(to)?, own == from))
             }
         };

@@ -2,7 +2,7 @@
 
 use super::prefixed;
 use crate::base::map::{Map, Set};
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arranged, FirstMax};
 use crate::trace::event_args::arg;
 use crate::trace::{
     EventId, EventTable, LinkId, LinkIds, NewEvent, StringId, StringTable, Trace, TrackId,
@@ -71,10 +71,9 @@ impl Part {
     }
 
     pub(super) fn name_tracks(&mut self, trace: &Trace) {
-        let mut names: Vec<(TrackId, TrackId)> = (self.known_tracks.iter())
+        let names = (self.known_tracks.iter())
             .map(|(whole, own)| (*own, *whole))
-            .collect();
-        names.arrange();
+            .arranged();
         for (at, own) in self.tracks.iter_mut().enumerate() {
             let first = names.partition_point(|(own, _)| (own.0 as usize) < at);
             let whole = names

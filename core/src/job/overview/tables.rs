@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use super::{Context, name, steps_of};
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::base::stats::median_ns;
-use crate::base::value::{Table, Value};
+use crate::base::value::{Table, Value, cell_columns};
 use crate::job::cards::ShownTable;
 use crate::job::cause::Cause;
 use crate::job::clocks::Clock;
@@ -72,12 +72,10 @@ fn rank_rows<'a>(context: &Context<'a>) -> Vec<RankRow<'a>> {
             waits: of_steps.reduce(Waits::and),
         }
     });
-    let mut rows: Vec<RankRow> = rows.collect();
-    rows.arrange_by_key(|row| {
+    rows.arranged_by_key(|row| {
         let saving_ns = row.cause.and_then(|cause| cause.saving_ns).unwrap_or(0);
         (Reverse(saving_ns), Reverse(row.delay_ns()), row.rank.number)
-    });
-    rows
+    })
 }
 
 impl RankRow<'_> {
@@ -109,52 +107,34 @@ fn ranks(context: &Context) -> ShownTable {
         "ranks",
         "Ranks, times of a step on average",
         rows,
-        &[
-            ("rank", "Rank", &|row| {
-                Value::Count(u64::from(row.rank.number))
-            }),
-            ("host", "Host", &|row| Value::Text(name(job, row.rank).host)),
-            ("cause", "Cause", &|row| match row.cause {
+        cell_columns![
+            "rank", "Rank", |row| Value::Count(u64::from(row.rank.number));
+            "host", "Host", |row| Value::Text(name(job, row.rank).host);
+            "cause", "Cause", |row| match row.cause {
                 Some(cause) => Value::Text(cause.why.brief(job)),
                 None => Value::Text(String::new()),
-            }),
-            ("worth", "Can save", &|row| {
-                of_step(row.cause.and_then(|cause| cause.saving_ns))
-            }),
-            ("delay", "Delay caused", &|row| {
-                of_step(row.delay.map(|delay| delay.excess.total_ns))
-            }),
-            ("last", "Last to start", &|row| {
+            };
+            "worth", "Can save", |row| of_step(row.cause.and_then(|cause| cause.saving_ns));
+            "delay", "Delay caused", |row| of_step(row.delay.map(|delay| delay.excess.total_ns));
+            "last", "Last to start", |row| {
                 let share = row.waits.map(|of| (of.last as i64, of.waiting as i64));
                 Value::percent(share.and_then(|(last, of)| percent_of(last, of)))
-            }),
-            ("caused", "Waits caused", &|row| {
-                of_step(row.waits.map(|of| of.caused_ns))
-            }),
-            ("waiting", "Waiting", &|row| {
-                of_step(row.waits.map(|of| of.waited_ns))
-            }),
-            ("same_work", "Same kernels", &|row| {
+            };
+            "caused", "Waits caused", |row| of_step(row.waits.map(|of| of.caused_ns));
+            "waiting", "Waiting", |row| of_step(row.waits.map(|of| of.waited_ns));
+            "same_work", "Same kernels", |row| {
                 let same = analysis.same_work.of_ranks.get(row.at);
                 Value::number(same.and_then(|same| same.ratio()))
-            }),
-            ("step", "Step", &|row| match row.rank.digest.gpu {
+            };
+            "step", "Step", |row| match row.rank.digest.gpu {
                 Some(_) => mean(row.at, &|step| step.gpu.span.length()),
                 None => mean(row.at, &|step| step.host.length()),
-            }),
-            ("computation", "Computation", &|row| {
-                on_gpu(row, &|gpu| gpu.computation_ns)
-            }),
-            ("exposed", "Exposed communication", &|row| {
-                on_gpu(row, &|gpu| gpu.exposed_comm_ns)
-            }),
-            ("idle", "Idle", &|row| on_gpu(row, &|gpu| gpu.idle_ns)),
-            ("file", "File", &|row| {
-                Value::Quoted(row.rank.digest.file.name.clone())
-            }),
-            ("told_by", "Rank from", &|row| {
-                Value::Text(row.rank.digest.identity.rank_from.label().to_owned())
-            }),
+            };
+            "computation", "Computation", |row| on_gpu(row, &|gpu| gpu.computation_ns);
+            "exposed", "Exposed communication", |row| on_gpu(row, &|gpu| gpu.exposed_comm_ns);
+            "idle", "Idle", |row| on_gpu(row, &|gpu| gpu.idle_ns);
+            "file", "File", |row| Value::Quoted(row.rank.digest.file.name.clone());
+            "told_by", "Rank from", |row| Value::Text(row.rank.digest.identity.rank_from.label().to_owned());
         ],
     );
     ShownTable {
@@ -181,19 +161,15 @@ fn hosts(context: &Context) -> ShownTable {
         "hosts",
         "Hosts, times of a step on average",
         rows,
-        &[
-            ("host", "Host", &|row| Value::Text(row.name.to_owned())),
-            ("worth", "Can save if all its ranks keep up", &|row| {
-                Value::ns(row.saving_ns)
-            }),
-            ("slowest", "Slowest rank", &|row| {
+        cell_columns![
+            "host", "Host", |row| Value::Text(row.name.to_owned());
+            "worth", "Can save if all its ranks keep up", |row| Value::ns(row.saving_ns);
+            "slowest", "Slowest rank", |row| {
                 let slowest = row.slowest;
                 slowest.map_or(Value::Empty, |(rank, _)| Value::Count(u64::from(rank)))
-            }),
-            ("delay", "Delay it causes", &|row| {
-                Value::ns(row.slowest.map(|(_, ns)| ns))
-            }),
-            ("ranks", "Ranks", &|row| Value::Count(row.n_ranks as u64)),
+            };
+            "delay", "Delay it causes", |row| Value::ns(row.slowest.map(|(_, ns)| ns));
+            "ranks", "Ranks", |row| Value::Count(row.n_ranks as u64);
         ],
     );
     ShownTable {
@@ -223,8 +199,7 @@ fn host_rows<'a>(job: &'a Job, analysis: &Analysis) -> Vec<HostRow<'a>> {
         (host, row)
     });
     let by_delay = |row: &HostRow| Reverse(row.slowest.map_or(0, |(_, ns)| ns));
-    let mut rows: Vec<(usize, HostRow)> = rows.collect();
-    rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
+    let mut rows = rows.arranged_by_key(|(host, row)| (by_delay(row), *host));
     for (host, row) in rows.iter_mut().take(MOST_HOSTS) {
         row.saving_ns = saving_of_host(job, analysis, *host);
     }
@@ -262,34 +237,22 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
         "links",
         "Collectives by group and size",
         links,
-        &[
-            ("what", "Message", &|link| Value::Text(link.label())),
-            ("between", "Between", &|link| {
-                Value::Text(link.ranks_label(job))
-            }),
-            ("ranks", "Ranks", &|link| Value::Count(link.n_ranks as u64)),
-            ("read", "Ranks read", &|link| {
-                Value::Count(link.n_read as u64)
-            }),
-            ("spans_hosts", "Over hosts", &|link| {
-                Value::Flag(link.spans_hosts)
-            }),
-            ("count", "Count", &|link| {
-                Value::Count(link.collectives.len() as u64)
-            }),
-            ("median", "Transfer, median", &|link| {
-                Value::Ns(link.median_ns)
-            }),
-            ("p95", "95th percentile", &|link| Value::Ns(link.p95_ns)),
-            ("skew", "Start skew, median", &|link| {
+        cell_columns![
+            "what", "Message", |link| Value::Text(link.label());
+            "between", "Between", |link| Value::Text(link.ranks_label(job));
+            "ranks", "Ranks", |link| Value::Count(link.n_ranks as u64);
+            "read", "Ranks read", |link| Value::Count(link.n_read as u64);
+            "spans_hosts", "Over hosts", |link| Value::Flag(link.spans_hosts);
+            "count", "Count", |link| Value::Count(link.collectives.len() as u64);
+            "median", "Transfer, median", |link| Value::Ns(link.median_ns);
+            "p95", "95th percentile", |link| Value::Ns(link.p95_ns);
+            "skew", "Start skew, median", |link| {
                 let timings = link.collectives.iter();
                 let timings = timings.filter_map(|at| analysis.timings.get(*at)?.as_ref());
                 Value::ns(median_ns(timings.map(Timing::start_skew_ns).collect()))
-            }),
-            ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
-            ("share", "% of link", &|link| {
-                Value::percent(link.share_percent())
-            }),
+            };
+            "bus", "Bus bandwidth", |link| Value::gbps(link.bus_gbps);
+            "share", "% of link", |link| Value::percent(link.share_percent());
         ],
     )
 }
@@ -299,21 +262,12 @@ fn layout(analysis: &Analysis) -> Table {
         "layout",
         "Layout",
         &analysis.layout.dimensions,
-        &[
-            ("role", "Dimension", &|of| {
-                Value::Text(described(of.role, of.size, of.stride))
-            }),
-            ("size", "Ranks in a group", &|of| {
-                Value::Count(of.size as u64)
-            }),
-            ("groups", "Groups", &|of| Value::Count(of.n_groups as u64)),
-            ("stride", "Rank stride", &|of| {
-                of.stride
-                    .map_or(Value::Empty, |stride| Value::Count(u64::from(stride)))
-            }),
-            ("spans_hosts", "Over hosts", &|of| {
-                Value::Flag(of.spans_hosts)
-            }),
+        cell_columns![
+            "role", "Dimension", |of| Value::Text(described(of.role, of.size, of.stride));
+            "size", "Ranks in a group", |of| Value::Count(of.size as u64);
+            "groups", "Groups", |of| Value::Count(of.n_groups as u64);
+            "stride", "Rank stride", |of| of.stride.map_or(Value::Empty, |stride| Value::Count(u64::from(stride)));
+            "spans_hosts", "Over hosts", |of| Value::Flag(of.spans_hosts);
         ],
     )
 }
@@ -334,29 +288,17 @@ fn groups(job: &Job, analysis: &Analysis) -> Table {
         "groups",
         title,
         groups.take(MOST_ROWS),
-        &[
-            ("group", "Group", &|((group, _), _)| {
-                Value::Text(group.label())
-            }),
-            ("role", "Dimension", &|((group, role), _)| {
-                Value::Text(described(role.role, group.ranks.len(), stride(group)))
-            }),
-            ("told_by", "Inferred from", &|((_, role), _)| {
-                Value::Text(role.evidence.label().to_owned())
-            }),
-            ("ranks", "Ranks", &|((group, _), _)| {
-                let numbers: Vec<String> = group.ranks.iter().map(u32::to_string).collect();
-                Value::Text(format::middle_ellipsis(&numbers.join(", "), 40))
-            }),
-            ("read", "Read", &|((group, _), _)| {
-                Value::Text(format!("{} of {}", group.members.len(), group.ranks.len()))
-            }),
-            ("spans_hosts", "Over hosts", &|((group, _), _)| {
-                Value::Flag(group.spans_hosts(&job.ranks))
-            }),
-            ("count", "Collectives", &|(_, own)| {
-                Value::Count(own.len() as u64)
-            }),
+        cell_columns![
+            "group", "Group", |((group, _), _)| Value::Text(group.label());
+            "role", "Dimension", |((group, role), _)| Value::Text(described(role.role, group.ranks.len(), stride(group)));
+            "told_by", "Inferred from", |((_, role), _)| Value::Text(role.evidence.label().to_owned());
+            "ranks", "Ranks", |((group, _), _)| {
+                let numbers = format::joined(group.ranks.iter(), ", ");
+                Value::Text(format::middle_ellipsis(&numbers, 40))
+            };
+            "read", "Read", |((group, _), _)| Value::Text(format!("{} of {}", group.members.len(), group.ranks.len()));
+            "spans_hosts", "Over hosts", |((group, _), _)| Value::Flag(group.spans_hosts(&job.ranks));
+            "count", "Collectives", |(_, own)| Value::Count(own.len() as u64);
         ],
     )
 }
@@ -375,19 +317,11 @@ fn clocks(job: &Job) -> Table {
         "clocks",
         "Clocks",
         hosts,
-        &[
-            ("host", "Host", &|(name, _)| Value::Text((*name).clone())),
-            ("ranks", "Ranks", &|(_, clocks)| {
-                Value::Count(clocks.len() as u64)
-            }),
-            (
-                "offset",
-                "Offset (ahead of the first rank)",
-                &|(_, clocks)| first(clocks, |clock| clock.offset_ns),
-            ),
-            ("spread", "Uncertainty (±)", &|(_, clocks)| {
-                first(clocks, |clock| clock.spread_ns)
-            }),
+        cell_columns![
+            "host", "Host", |(name, _)| Value::Text((*name).clone());
+            "ranks", "Ranks", |(_, clocks)| Value::Count(clocks.len() as u64);
+            "offset", "Offset (ahead of the first rank)", |(_, clocks)| first(clocks, |clock| clock.offset_ns);
+            "spread", "Uncertainty (±)", |(_, clocks)| first(clocks, |clock| clock.spread_ns);
         ],
     )
 }

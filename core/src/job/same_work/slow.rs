@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Item, Key, SameWork, keep_most, text};
 use crate::base::interval::sum;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::job::digest::TextId;
 
 /// Work that takes longer on a rank than on others.
@@ -129,14 +129,15 @@ impl SameWork {
                 category.expected_ns = category.expected_ns.saturating_add(expected_ns);
             }
         }
-        let mut found: Vec<SlowCategory> = found.into_iter().map(|(.., of)| of).collect();
-        found.arrange_by_cached_key(|of| {
-            (
-                Reverse(of.shared_ns.saturating_sub(of.expected_ns)),
-                of.category.clone(),
-            )
-        });
         found
+            .into_iter()
+            .map(|(.., of)| of)
+            .arranged_by_cached_key(|of| {
+                (
+                    Reverse(of.shared_ns.saturating_sub(of.expected_ns)),
+                    of.category.clone(),
+                )
+            })
     }
 }
 

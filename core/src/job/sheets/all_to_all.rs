@@ -6,7 +6,7 @@ use super::by_rank::{self, ByRank, JointRow, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
 use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text};
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::Stats;
 
 /// The only name that the reference includes in these sheets.
@@ -188,8 +188,10 @@ pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let groups = by_rank::alike(&rows, |row| {
         (row.first.group, row.first.ranks, row.first.dtype())
     });
-    let mut alike: Vec<Alike> = groups.iter().filter_map(|rows| Alike::new(rows)).collect();
-    alike.arrange_by(|one, other| other.wall.sum.total_cmp(&one.wall.sum));
+    let alike = groups
+        .iter()
+        .filter_map(|rows| Alike::new(rows))
+        .arranged_by(|one, other| other.wall.sum.total_cmp(&one.wall.sum));
     body(&summary(), alike)
 }
 

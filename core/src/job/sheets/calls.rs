@@ -4,7 +4,7 @@
 use super::nodes::{Nodes, UNKNOWN_SPAN};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::value::mib;
 use crate::job::digest::{Collective, Digest};
 use crate::job::groups::ranks_of;
@@ -262,8 +262,7 @@ impl<'a> Calls<'a> {
             let first = self.all.get(places.next()?)?;
             is_wanted(first.name).then(|| (first.member, self.of(matched, clock)))
         });
-        let mut wanted: Vec<(Member, Joint)> = wanted.collect();
-        wanted.arrange_by_key(|(first, _)| *first);
+        let wanted = wanted.arranged_by_key(|(first, _)| *first);
         wanted.into_iter().map(|(_, joint)| joint).collect()
     }
 

@@ -73,7 +73,7 @@ impl Row<'_> {
 
     fn last(&self) -> Option<u32> {
         let last = self.timing?.last.rank;
-        Some(self.job.ranks.get(last)?.number)
+        self.job.number(last)
     }
 
     fn step(&self) -> Option<u64> {

@@ -4,7 +4,7 @@
 use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, text};
 use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::job::cause::Why;
 use crate::job::delay::Delay;
 use crate::job::replay::Gain;
@@ -136,8 +136,7 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
     });
     // Changes that save nothing get no row.
     let worth = all.chain(slow_steps).filter(|of| of.gain.total_ns > 0);
-    let mut changes: Vec<Change> = worth.collect();
-    changes.arrange_by_largest(|change| change.gain.total_ns);
+    let changes = worth.arranged_by_largest(|change| change.gain.total_ns);
     body(&what_if(), changes)
 }
 
@@ -182,8 +181,8 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
         ),
     ];
     // Ranks that others never wait for save nothing; each evaluation replays the job.
-    let mut delays: Vec<(usize, &Delay)> = delaying(input).collect();
-    delays.arrange_by_key(|(rank, delay)| (std::cmp::Reverse(delay.excess.total_ns), *rank));
+    let delays = delaying(input)
+        .arranged_by_key(|(rank, delay)| (std::cmp::Reverse(delay.excess.total_ns), *rank));
     for (rank, delay) in delays.into_iter().take(MOST_RANKS) {
         all.push(("the rank keeps up", WhatIf::KeepsUp(rank)));
         if delay.excess.work_ns > 0 || has_slow_kernels(input, rank) {
@@ -227,7 +226,6 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
 /// Fills in what a change is about.
 fn about(input: &Input, of: WhatIf, change: Change) -> Change {
     let job: &Job = input.job;
-    let network = &input.analysis.network;
     match of {
         WhatIf::KeepsUp(rank)
         | WhatIf::SameKernels(rank)
@@ -235,7 +233,7 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
         | WhatIf::HostInTime(rank)
         | WhatIf::EvenCopies(rank)
         | WhatIf::EvenIdle(rank) => Change {
-            rank: job.ranks.get(rank).map(|rank| rank.number),
+            rank: job.number(rank),
             ..change
         },
         WhatIf::HostKeepsUp(host) => Change {
@@ -243,28 +241,18 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
             ..change
         },
         WhatIf::Path(path) => {
-            let path = network.slow_paths.get(path).map(|slow| slow.path);
-            let group = path.and_then(|path| job.groups.get(path.group));
-            let pair = path.and_then(|path| path.pair);
-            let name = group.map_or("", |group| &group.name);
+            let path = input.analysis.network.slow_paths.get(path);
+            let path = path.map(|slow| slow.path);
+            let name = path.and_then(|path| job.groups.get(path.group));
+            let name = name.map_or("", |group| &group.name);
             Change {
-                group: match pair {
+                group: match path.and_then(|path| path.pair) {
                     Some((one, other)) => format!("{name}: {one}, {other}"),
                     None => name.to_owned(),
                 },
                 ..change
             }
         }
-        WhatIf::SlowRanks
-        | WhatIf::SlowSteps
-        | WhatIf::Paths
-        | WhatIf::LinksAtHalf
-        | WhatIf::BalancedExperts
-        | WhatIf::EvenStages
-        | WhatIf::EvenSequence
-        | WhatIf::AllInTime
-        | WhatIf::EvenSpeed
-        | WhatIf::ReducedOnce
-        | WhatIf::NoWaiting => change,
+        _ => change,
     }
 }

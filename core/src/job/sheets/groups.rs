@@ -2,8 +2,9 @@
 
 use super::Input;
 use super::table::{Body, Col, body, bytes, columns, int, known, ms, text};
+use crate::base::format;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::job::groups::Group;
 use crate::job::network::message_bytes;
 use crate::job::roles::{RoleOf, described, stride};
@@ -27,8 +28,7 @@ pub(super) struct Row<'a> {
 
 impl Row<'_> {
     fn numbers(&self) -> String {
-        let numbers: Vec<String> = self.group.ranks.iter().map(u32::to_string).collect();
-        numbers.join(", ")
+        format::joined(self.group.ranks.iter(), ", ")
     }
 
     fn role(&self) -> String {
@@ -39,11 +39,9 @@ impl Row<'_> {
 
     fn n_hosts(&self) -> usize {
         let members = self.group.members.iter();
-        let mut hosts: Vec<usize> = members
+        let hosts = members
             .filter_map(|at| Some(self.ranks.get(*at)?.host))
-            .collect();
-        hosts.arrange();
-        hosts.dedup();
+            .distinct();
         hosts.len()
     }
 

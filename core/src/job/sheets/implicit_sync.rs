@@ -6,7 +6,7 @@ use super::by_rank::{self, ByRank, JointRow, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
 use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text};
 use crate::base::map::Map;
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arranged, FirstMax};
 use crate::base::stats::Stats;
 use crate::base::value::rounded;
 use crate::job::Rank;
@@ -182,8 +182,10 @@ pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let groups = by_rank::alike(&rows, |row| {
         (row.first.name, row.first.dtype(), row.first.of.given)
     });
-    let mut alike: Vec<Alike> = groups.into_iter().filter_map(Alike::new).collect();
-    alike.arrange_by(|one, other| other.latency.sum.total_cmp(&one.latency.sum));
+    let alike = groups
+        .into_iter()
+        .filter_map(Alike::new)
+        .arranged_by(|one, other| other.latency.sum.total_cmp(&one.latency.sum));
     body(&summary(), alike)
 }
 
@@ -253,8 +255,7 @@ pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body<'static> {
             node: input.calls.nodes.of(rank.number),
         })
     });
-    let mut stragglers: Vec<Straggler> = stragglers.collect();
-    stragglers.arrange_by(|one, other| one.wait_us.total_cmp(&other.wait_us));
+    let stragglers = stragglers.arranged_by(|one, other| one.wait_us.total_cmp(&other.wait_us));
     body(&self::stragglers(), stragglers)
 }
 

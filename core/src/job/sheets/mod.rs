@@ -46,8 +46,10 @@ pub struct SheetKind {
     pub is_own: bool,
     /// Its columns; R is a placeholder for the number of a rank.
     pub columns: fn() -> Vec<Column>,
-    body: for<'a> fn(&'a Input<'a>) -> Body<'a>,
+    body: MakeBody,
 }
+
+type MakeBody = for<'a> fn(&'a Input<'a>) -> Body<'a>;
 
 /// The inputs of sheets.
 struct Input<'a> {
@@ -79,119 +81,58 @@ impl<'a> Input<'a> {
     }
 }
 
+const fn of_reference(
+    name: &'static str,
+    title: &'static str,
+    columns: fn() -> Vec<Column>,
+    body: MakeBody,
+) -> SheetKind {
+    SheetKind {
+        name,
+        title,
+        is_own: false,
+        columns,
+        body,
+    }
+}
+
+const fn own(
+    name: &'static str,
+    title: &'static str,
+    columns: fn() -> Vec<Column>,
+    body: MakeBody,
+) -> SheetKind {
+    SheetKind {
+        is_own: true,
+        ..of_reference(name, title, columns, body)
+    }
+}
+
 /// All sheets, in the order in which they are written.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
-    SheetKind {
-        name: "ranks", title: "Where the time of each rank went", is_own: true,
-        columns: || described(ranks::ranks()),
-        body: ranks::ranks_body,
-    },
-    SheetKind {
-        name: "rank_steps", title: "Where the time of each rank went, step by step", is_own: true,
-        columns: || described(ranks::rank_steps()),
-        body: ranks::rank_steps_body,
-    },
-    SheetKind {
-        name: "what_if", title: "Estimated savings of changes", is_own: true,
-        columns: || described(delays::what_if()),
-        body: delays::what_if_body,
-    },
-    SheetKind {
-        name: "slow_work", title: "Work that takes longer than on other ranks", is_own: true,
-        columns: || described(delays::slow_work()),
-        body: delays::slow_work_body,
-    },
-    SheetKind {
-        name: "more_work", title: "Work that other ranks have less of", is_own: true,
-        columns: || described(delays::more_work()),
-        body: delays::more_work_body,
-    },
-    SheetKind {
-        name: "collectives", title: "Collectives of all ranks, clocks corrected", is_own: true,
-        columns: || described(collectives::collectives()),
-        body: collectives::collectives_body,
-    },
-    SheetKind {
-        name: "links", title: "Transfer times and bandwidth by process group and message", is_own: true,
-        columns: || described(collectives::links()),
-        body: collectives::links_body,
-    },
-    SheetKind {
-        name: "groups", title: "Process groups", is_own: true,
-        columns: || described(groups::columns()),
-        body: groups::groups_body,
-    },
-    SheetKind {
-        name: "experts", title: "What ranks receive for their experts", is_own: true,
-        columns: || described(parallelism::experts()),
-        body: parallelism::experts_body,
-    },
-    SheetKind {
-        name: "pipeline", title: "How long stages of the pipeline wait", is_own: true,
-        columns: || described(parallelism::stages()),
-        body: parallelism::stages_body,
-    },
-    SheetKind {
-        name: "clocks", title: "How the clocks of the ranks differ", is_own: true,
-        columns: || described(clocks::clocks()),
-        body: clocks::clocks_body,
-    },
-    SheetKind {
-        name: "job_quality", title: "What is missing, was set apart or could not be matched", is_own: true,
-        columns: || described(quality::notes_columns()),
-        body: quality::quality_body,
-    },
-    SheetKind {
-        name: "straggler_summary", title: "Waits and arrivals by rank, clocks as recorded", is_own: false,
-        columns: || described(implicit_sync::stragglers()),
-        body: |input| implicit_sync::straggler_body(input, Clock::Raw),
-    },
-    SheetKind {
-        name: "straggler_summary_corrected", title: "Waits and arrivals by rank, clocks corrected", is_own: true,
-        columns: || described(implicit_sync::stragglers()),
-        body: |input| implicit_sync::straggler_body(input, Clock::Corrected),
-    },
-    SheetKind {
-        name: "nccl_long", title: "Every collective of every rank", is_own: false,
-        columns: || described(nccl_long::long()),
-        body: nccl_long::long_body,
-    },
-    SheetKind {
-        name: "nccl_summary_long", title: "Collectives by rank, process group and size", is_own: false,
-        columns: || described(nccl_long::summary()),
-        body: nccl_long::summary_body,
-    },
-    SheetKind {
-        name: "nccl_implicit_sync", title: "Collectives that all ranks leave together, clocks as recorded", is_own: false,
-        columns: || implicit_sync::columns().described(),
-        body: |input| implicit_sync::sync_body(input, Clock::Raw),
-    },
-    SheetKind {
-        name: "nccl_implicit_sync_corrected", title: "Collectives that all ranks leave together, clocks corrected", is_own: true,
-        columns: || implicit_sync::columns().described(),
-        body: |input| implicit_sync::sync_body(input, Clock::Corrected),
-    },
-    SheetKind {
-        name: "nccl_summary_implicit_sync", title: "Collectives that all ranks leave together, by type and size", is_own: false,
-        columns: || described(implicit_sync::summary()),
-        body: implicit_sync::summary_body,
-    },
-    SheetKind {
-        name: "nccl_all2allv", title: "All-to-all exchanges of uneven sizes", is_own: false,
-        columns: || all_to_all::columns().described(),
-        body: all_to_all::exchange_body,
-    },
-    SheetKind {
-        name: "nccl_summary_all2allv", title: "All-to-all exchanges of uneven sizes by process group", is_own: false,
-        columns: || described(all_to_all::summary()),
-        body: all_to_all::summary_body,
-    },
-    SheetKind {
-        name: "nccl_all2allv_heatmap", title: "What each rank sends to each in such exchanges", is_own: false,
-        columns: || described(all_to_all::heatmap()),
-        body: all_to_all::heatmap_body,
-    },
+    own("ranks", "Where the time of each rank went", || described(ranks::ranks()), ranks::ranks_body),
+    own("rank_steps", "Where the time of each rank went, step by step", || described(ranks::rank_steps()), ranks::rank_steps_body),
+    own("what_if", "Estimated savings of changes", || described(delays::what_if()), delays::what_if_body),
+    own("slow_work", "Work that takes longer than on other ranks", || described(delays::slow_work()), delays::slow_work_body),
+    own("more_work", "Work that other ranks have less of", || described(delays::more_work()), delays::more_work_body),
+    own("collectives", "Collectives of all ranks, clocks corrected", || described(collectives::collectives()), collectives::collectives_body),
+    own("links", "Transfer times and bandwidth by process group and message", || described(collectives::links()), collectives::links_body),
+    own("groups", "Process groups", || described(groups::columns()), groups::groups_body),
+    own("experts", "What ranks receive for their experts", || described(parallelism::experts()), parallelism::experts_body),
+    own("pipeline", "How long stages of the pipeline wait", || described(parallelism::stages()), parallelism::stages_body),
+    own("clocks", "How the clocks of the ranks differ", || described(clocks::clocks()), clocks::clocks_body),
+    own("job_quality", "What is missing, was set apart or could not be matched", || described(quality::notes_columns()), quality::quality_body),
+    of_reference("straggler_summary", "Waits and arrivals by rank, clocks as recorded", || described(implicit_sync::stragglers()), |input| implicit_sync::straggler_body(input, Clock::Raw)),
+    own("straggler_summary_corrected", "Waits and arrivals by rank, clocks corrected", || described(implicit_sync::stragglers()), |input| implicit_sync::straggler_body(input, Clock::Corrected)),
+    of_reference("nccl_long", "Every collective of every rank", || described(nccl_long::long()), nccl_long::long_body),
+    of_reference("nccl_summary_long", "Collectives by rank, process group and size", || described(nccl_long::summary()), nccl_long::summary_body),
+    of_reference("nccl_implicit_sync", "Collectives that all ranks leave together, clocks as recorded", || implicit_sync::columns().described(), |input| implicit_sync::sync_body(input, Clock::Raw)),
+    own("nccl_implicit_sync_corrected", "Collectives that all ranks leave together, clocks corrected", || implicit_sync::columns().described(), |input| implicit_sync::sync_body(input, Clock::Corrected)),
+    of_reference("nccl_summary_implicit_sync", "Collectives that all ranks leave together, by type and size", || described(implicit_sync::summary()), implicit_sync::summary_body),
+    of_reference("nccl_all2allv", "All-to-all exchanges of uneven sizes", || all_to_all::columns().described(), all_to_all::exchange_body),
+    of_reference("nccl_summary_all2allv", "All-to-all exchanges of uneven sizes by process group", || described(all_to_all::summary()), all_to_all::summary_body),
+    of_reference("nccl_all2allv_heatmap", "What each rank sends to each in such exchanges", || described(all_to_all::heatmap()), all_to_all::heatmap_body),
 ];
 
 /// The sheets of a job that have rows, in the order of [`SHEETS`]; one of them lists the files that were excluded.

@@ -4,7 +4,7 @@ use super::Input;
 use super::calls::Call;
 use super::table::{self, Body, Col, body, columns, float, int, known, text, us};
 use crate::base::group::grouped;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::Stats;
 
 pub(super) fn long<'a>() -> Vec<Col<Call<'a>>> {
@@ -111,7 +111,6 @@ pub(super) fn summary_body(input: &Input) -> Body<'static> {
             stats: Stats::of_ns(&durations)?,
         })
     });
-    let mut rows: Vec<Alike> = rows.collect();
-    rows.arrange_by(|one, other| other.stats.sum.total_cmp(&one.stats.sum));
+    let rows = rows.arranged_by(|one, other| other.stats.sum.total_cmp(&one.stats.sum));
     body(&summary(), rows)
 }

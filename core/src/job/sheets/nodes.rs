@@ -1,7 +1,7 @@
 //! Which node a rank is on, as a number, and whether a group spans several.
 
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::job::Job;
 
 /// The value where it is unknown whether ranks are on one node.
@@ -31,8 +31,7 @@ impl Nodes {
                 same.next().map(|rank| rank.number / size)
             };
             let differ = || {
-                let mut hosts: Vec<_> = (0..job.hosts.len()).map(of).collect();
-                hosts.arrange();
+                let hosts = (0..job.hosts.len()).map(of).arranged();
                 hosts.windows(2).all(|pair| pair.first() != pair.last())
             };
             ranks.all(|rank| of(rank.host) == Some(rank.number / size)) && differ()

@@ -41,7 +41,7 @@ pub(super) struct Stage<'a> {
 
 pub(super) fn stages<'a>() -> Vec<Col<Stage<'a>>> {
     columns![Stage:
-        "rank", Count, |of| known(of.job.ranks.get(of.of.rank).map(|rank| rank.number)), "The rank, by its number in the job.";
+        "rank", Count, |of| known(of.job.number(of.of.rank)), "The rank, by its number in the job.";
         "step", Count, |of| known(of.job.steps.get(of.of.step).map(|step| step.number)), "The number of the step.";
         "stage", Count, |of| int(of.of.stage), "Its stage, from 0.";
         "stages", Count, |of| int(of.of.n_stages), "Stages of its pipeline.";

@@ -56,7 +56,7 @@ impl Note {
         let about = rank
             .into_iter()
             .chain(group.map(|group| format!("group {group}")));
-        let about = about.collect::<Vec<String>>().join(", ");
+        let about = format::joined(about, ", ");
         let times = match self.count {
             ..=1 => String::new(),
             n => format!(" ({}×)", format::count(n)),

@@ -202,9 +202,7 @@ fn ends(job: &Job) -> Map<Place, i64> {
     for of in of_all {
         let Some(step) = of.step else { continue };
         for member in &of.members {
-            let digest = job.ranks.get(member.rank).map(|rank| &rank.digest);
-            let row = digest.and_then(|digest| digest.collectives.get(member.at as usize));
-            if let Some(row) = row {
+            if let Some((_, row)) = job.recorded(member.rank, member.at) {
                 let end_ns = all.entry((member.rank, step)).or_insert(i64::MIN);
                 *end_ns = (*end_ns).max(row.span.end_ns);
             }

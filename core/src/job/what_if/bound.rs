@@ -46,7 +46,7 @@ impl Estimator<'_> {
     fn most_ns(&self, replay: &Replay, plan: &Plan) -> Vec<i64> {
         let mut shorter: Map<(usize, usize), i64> = Map::default();
         for (part, own_ns) in self.flow.parts.iter().zip(&plan.own_ns) {
-            let step = self.flow.node_of(part).and_then(|node| node.step);
+            let step = self.flow.step_of(part);
             if let Some(step) = step {
                 let by_ns = shorter.entry((step, part.rank)).or_default();
                 *by_ns = by_ns.saturating_add(part.own_ns().saturating_sub(*own_ns).max(0));

@@ -21,7 +21,7 @@ impl Estimator<'_> {
     pub(super) fn even_speed(&self, plan: &mut Plan) {
         for (part, own_ns) in self.flow.parts.iter().zip(&mut plan.own_ns) {
             let factor = || {
-                let step = self.flow.node_of(part)?.step?;
+                let step = self.flow.step_of(part)?;
                 let mut slow = self.same_work.slow_steps.iter();
                 let slow = slow.find(|slow| slow.step == step)?;
                 slow.factors

@@ -1,6 +1,7 @@
 //! How each engine writes a batch: one row per grammar.
 
 use super::{Batch, Engine, Images, Phase, Sums, Tier};
+use crate::base::format;
 use crate::names::words::leading_digits;
 
 /// A format of an engine's annotations.
@@ -99,8 +100,8 @@ pub fn without_own_words(name: &str) -> Option<String> {
         }
         None => MODES.iter().any(|mode| mode.name == *word),
     };
-    let kept: Vec<&str> = words.0.split_whitespace().filter(is_known).collect();
-    Some(format!("{open}{}]", kept.join(" ")))
+    let kept = format::joined(words.0.split_whitespace().filter(is_known), " ");
+    Some(format!("{open}{kept}]"))
 }
 
 impl Grammar {

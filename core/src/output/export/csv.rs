@@ -3,6 +3,7 @@
 //! RFC 4180 with `\n` line ends. Numbers have the fewest digits that parse back to the same number, flags are `True`
 //! and `False`, unknown values are empty.
 
+use crate::base::format;
 use crate::report::sheet::{Cell, Column, Sheet};
 
 /// The path of a sheet's CSV file.
@@ -30,8 +31,8 @@ pub(super) fn row(cells: &[Cell]) -> String {
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
-    let cells: Vec<String> = cells.collect();
-    cells.join(",") + "\n"
+    let cells = format::joined(cells, ",");
+    cells + "\n"
 }
 
 fn cell(cell: &Cell) -> String {

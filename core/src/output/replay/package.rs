@@ -123,10 +123,10 @@ impl Package {
     /// `replay_ir.json`: a list, one operation per line.
     pub fn ir(&self) -> Vec<u8> {
         let entries = self.entries.iter().map(|entry| entry.json.to_string());
-        let lines: Vec<String> = entries.collect();
+        let lines = format::joined(entries, ",\n");
         match lines.is_empty() {
             true => b"[]\n".to_vec(),
-            false => format!("[\n{}\n]\n", lines.join(",\n")).into_bytes(),
+            false => format!("[\n{lines}\n]\n").into_bytes(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Made from the same data as the package: the operator, its arguments by name, and how tensors are filled. Names and
 //! texts from a trace become literals, never code.
 
+use crate::base::format;
 use serde_json::Value;
 
 use super::package::Entry;
@@ -255,9 +256,9 @@ fn shape(value: &Value) -> Option<String> {
 
 /// `(2,)`, `(2, 3)`.
 fn tuple(sizes: &[i64]) -> String {
-    let items: Vec<String> = sizes.iter().map(i64::to_string).collect();
+    let items = format::joined(sizes.iter(), ", ");
     let end = if sizes.len() == 1 { "," } else { "" };
-    format!("({}{end})", items.join(", "))
+    format!("({items}{end})")
 }
 
 /// Whether a tensor has the memory layout of a new one with its shape.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::profile::launch::{GpuId, Launches, is_graph_launch};
 use crate::trace::distributed::rank;
 use crate::trace::{ByName, EventId, Trace, TrackId, extra_args};
@@ -90,8 +90,7 @@ impl<'a> Replays<'a> {
                 Some((events.track(event), events.ts_ns(event), id))
             };
             let kernels = of_call.iter().filter_map(|launch| place(launch.work));
-            let mut kernels: Vec<_> = kernels.collect();
-            kernels.arrange();
+            let kernels = kernels.arranged();
             let work = kernels.iter().map(|(track, _, id)| {
                 let name = event(*id).map_or("", |event| trace.name(event));
                 (*track, symbols.work(name), name)
@@ -127,8 +126,7 @@ impl<'a> Graph<'a> {
         starts: impl Iterator<Item = i64>,
         node: impl Fn(u32) -> Option<u64>,
     ) -> Graph<'a> {
-        let mut places: Vec<(i64, u32)> = starts.zip(0..).collect();
-        places.arrange();
+        let places = starts.zip(0..).arranged();
         let kernels = places.iter().filter_map(|(_, place)| {
             let (stream, work, name) = *work.get(*place as usize)?;
             Some(Replayed {
@@ -405,9 +403,7 @@ impl Chooser<'_> {
             shapes(row) != shapes(&first) && (is_in_other_file || size(row) != size(&first))
         };
         if rows.iter().any(|row| is_other(&row)) {
-            let mut sizes: Vec<u64> = rows.iter().filter_map(size).collect();
-            sizes.arrange();
-            sizes.dedup();
+            let sizes = rows.iter().filter_map(size).distinct();
             return Err(Why::Ambiguous { sizes });
         }
         rows.retain(|row| file(row) == file(&first));

@@ -8,7 +8,7 @@
 use super::names::{Class, Work};
 use crate::base::map::Map;
 use crate::base::sequence;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::trace::TrackId;
 
 /// A launch of a capture.
@@ -158,8 +158,7 @@ fn by_difference(replay: &[Replayed], capture: &[Launched]) -> Pairs {
 fn by_node(replay: &[Replayed]) -> Option<Vec<usize>> {
     let nodes: Option<Vec<u64>> = replay.iter().map(|kernel| kernel.node).collect();
     let nodes = nodes?;
-    let mut order: Vec<usize> = (0..replay.len()).collect();
-    order.arrange_by_key(|at| nodes[*at]);
+    let order = (0..replay.len()).arranged_by_key(|at| nodes[*at]);
     let are_distinct = order.windows(2).all(|two| nodes[two[0]] != nodes[two[1]]);
     are_distinct.then_some(order)
 }

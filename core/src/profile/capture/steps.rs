@@ -1,10 +1,9 @@
 //! The steps that replays belong to, from annotations.
 
-use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::batch;
-use crate::trace::{Category, EventId, Trace, TrackId};
+use crate::trace::{Category, EventId, Trace};
 
 /// What is known of the step that a launch belongs to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,8 +28,7 @@ impl Steps {
             let tokens = tokens(trace.name(event))?;
             Some((events.span(event), events.track(event), tokens))
         });
-        let mut annotated: Vec<(Interval, TrackId, u64)> = annotated.collect();
-        annotated.arrange_by_key(|(span, ..)| (span.start_ns, span.end_ns));
+        let annotated = annotated.arranged_by_key(|(span, ..)| (span.start_ns, span.end_ns));
         let mut of_replay: Vec<Step> = Vec::with_capacity(launches.len());
         let mut n_of_step: Map<usize, usize> = Map::default();
         for launch in launches {

@@ -12,7 +12,7 @@ use super::key::{described_by, group};
 use super::purpose::Purposes;
 use crate::base::group::grouped;
 use crate::base::interval::Interval;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::collective::{CollectiveKind, Purpose};
 use crate::profile::Profile;
 use crate::profile::autograd::Passes;
@@ -121,9 +121,7 @@ fn forward(profile: &Profile, of: Option<StringId>, passes: &mut Passes) -> Vec<
     let computing = computing.filter(|work| work.class == GpuClass::Computation);
     let calls = computing.filter_map(|work| work.launched_by);
     let calls = calls.filter(|call| process(trace, *call) == of && !passes.is_backward(*call));
-    let mut times: Vec<i64> = calls.map(|call| trace.events.ts_ns(call)).collect();
-    times.arrange();
-    times
+    calls.map(|call| trace.events.ts_ns(call)).arranged()
 }
 
 impl Repeated {
@@ -136,9 +134,7 @@ impl Repeated {
         };
         let passes: Vec<&[&Reduction]> = in_step.chunk_by(of_one_pass).collect();
         let reduced = |pass: &[&Reduction]| -> Vec<Option<u64>> {
-            let mut elements: Vec<Option<u64>> = pass.iter().map(|one| one.elements).collect();
-            elements.arrange();
-            elements
+            pass.iter().map(|one| one.elements).arranged()
         };
         let Some((last, others)) = passes.split_last().filter(|(_, others)| !others.is_empty())
         else {

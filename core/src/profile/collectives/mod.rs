@@ -16,7 +16,7 @@ mod together;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::base::stats::median_ns;
 use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose};
@@ -335,9 +335,7 @@ fn by_kind(groups: &[(Collectives, Vec<OnGpu>)], exposed: &Exposed) -> Vec<OfKin
             exposed_ns: exposed.within_all(&spans),
         }
     });
-    let mut kinds: Vec<OfKind> = kinds.collect();
-    kinds.arrange_by_largest(|of_kind| (of_kind.exposed_ns, of_kind.time_ns));
-    kinds
+    kinds.arranged_by_largest(|of_kind| (of_kind.exposed_ns, of_kind.time_ns))
 }
 
 /// Number and total time of kernels that communicate, by their names or their operators.

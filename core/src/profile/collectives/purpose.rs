@@ -1,7 +1,7 @@
 //! The purpose of a collective: from its process group, its kernel, and the operators above its launch.
 
 use super::key::{Group, described_by};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::collective::{CollectiveKind, Purpose, is_of_experts, purpose_of_group};
 use crate::names::frames::Frame;
 use crate::names::{Family, MODULE};
@@ -157,8 +157,7 @@ fn passes_keys(profile: &Profile) -> bool {
         let ns = trace.events.ts_ns(work.launched_by?);
         (what.is_some() || is_transfer()).then_some((ns, what))
     });
-    let mut launched: Vec<(i64, Option<bool>)> = launched.collect();
-    launched.arrange();
+    let launched = launched.arranged();
     let between = launched.split(|(_, what)| what.is_none());
     // What precedes the first transfer and follows the last is between none.
     let between = between.skip(1).filter(|launched| !launched.is_empty());

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::collective::CollectiveKind;
 use crate::names::words::holds;
 use crate::profile::Profile;
@@ -69,9 +69,8 @@ impl Staging {
     /// The time of these copies and of their collectives; `None` if there are none. `exposed` is the time in which
     /// copies run and nothing else does.
     pub(crate) fn time(&self, profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
-        let mut all: Vec<(GpuId, Staged)> =
-            self.of.iter().map(|(id, staged)| (*id, *staged)).collect();
-        all.arrange_by_key(|(id, _)| *id);
+        let all = self.of.iter().map(|(id, staged)| (*id, *staged));
+        let all = all.arranged_by_key(|(id, _)| *id);
         let counted = |id: GpuId| profile.gpu.get(id);
         let mut time = StagedTime::default();
         let mut spans: Vec<OnGpu> = Vec::new();
@@ -103,10 +102,9 @@ impl Staging {
         }
         let track = |work: &GpuWork| profile.trace.events.track(work.event);
         let all = profile.gpu.iter();
-        let mut all: Vec<_> = all
+        let all = all
             .map(|(id, work)| (track(work), work.span.start_ns, id))
-            .collect();
-        all.arrange();
+            .arranged();
         let bytes = |(.., id): &(_, _, GpuId)| bytes_of_copy(profile, *id);
         let mut found: Vec<(StringId, GpuId, Option<Staged>)> = Vec::new();
         for stream in all.chunk_by(|one, next| one.0 == next.0) {

@@ -1,13 +1,12 @@
 //! All-reduces in the steps of a serving engine with tensor parallelism.
 
 use crate::base::format;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::stats::median_ns;
 use crate::names::batch::Phase;
 use crate::names::collective::CollectiveKind;
 use crate::profile::Profile;
 use crate::profile::timeline::GpuClass;
-use crate::trace::TrackId;
 
 /// The all-reduces of a step: medians over the steps that have any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +59,7 @@ fn find(profile: &Profile) -> Option<OfSteps> {
             work.span.length(),
         ))
     });
-    let mut launched: Vec<(TrackId, i64, i64, i64)> = launched.collect();
-    launched.arrange();
+    let launched = launched.arranged();
     let (mut counts, mut first, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for step in serving
         .steps
@@ -71,12 +69,11 @@ fn find(profile: &Profile) -> Option<OfSteps> {
         let until =
             |ns| launched.partition_point(|(track, at, ..)| (*track, *at) < (step.track, ns));
         let own = launched.get(until(step.on_host.start_ns)..until(step.on_host.end_ns));
-        let mut own: Vec<(i64, i64)> = own
+        let own = own
             .unwrap_or_default()
             .iter()
             .map(|one| (one.2, one.3))
-            .collect();
-        own.arrange();
+            .arranged();
         let Some(((_, of_first), rest)) = own.split_first() else {
             continue;
         };

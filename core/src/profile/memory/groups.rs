@@ -4,7 +4,7 @@ use super::{Block, DeviceMemory, requester};
 use crate::base::format::without_number;
 use crate::base::group;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::median_ns;
 use crate::names::{MODULE, is_module};
 use crate::profile::Profile;
@@ -157,23 +157,19 @@ impl DeviceMemory {
             holder.n_blocks += blocks.len() as u64;
             holder.bytes = holder.bytes.saturating_add(bytes_of(&blocks));
         }
-        let mut holders: Vec<ModuleHolder> = holders.into_values().collect();
-        holders.arrange_by_largest(|one| one.bytes);
-        holders
+        holders.into_values().arranged_by_largest(|one| one.bytes)
     }
 
     /// Memory in use at the peak by block size, largest first.
     pub fn peak_by_size(&self) -> Vec<SizeHolder> {
         let groups = grouped(self.live_at_peak(), |block| block.bytes).into_iter();
-        let mut holders: Vec<SizeHolder> = groups
+        groups
             .map(|(each_bytes, blocks)| SizeHolder {
                 each_bytes,
                 n_blocks: blocks.len() as u64,
                 bytes: bytes_of(&blocks),
             })
-            .collect();
-        holders.arrange_by_largest(|one| (one.bytes, one.each_bytes));
-        holders
+            .arranged_by_largest(|one| (one.bytes, one.each_bytes))
     }
 
     /// What operators allocated, largest first, by the innermost operator that allocated.

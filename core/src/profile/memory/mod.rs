@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use super::Profile;
 use crate::base::interval::Interval;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::trace::{EventId, FailedAllocation, MemoryDevice, Trace};
 
 pub use crate::names::memory::DriverCall;
@@ -228,8 +228,8 @@ impl Memory {
         let mut devices = curve::devices(trace, span);
         devices.retain(|one| has(one.memory.device));
         owners::add(trace, &profile.tree, &mut devices);
-        let mut devices: Vec<DeviceMemory> = devices.into_iter().map(|one| one.memory).collect();
-        devices.arrange_by_key(|one| (one.device.is_cpu(), one.device));
+        let devices = devices.into_iter().map(|one| one.memory);
+        let mut devices = devices.arranged_by_key(|one| (one.device.is_cpu(), one.device));
         label(trace, &mut devices);
         let failed = trace.memory.failed().iter().copied();
         let known = trace.memory.devices();
@@ -238,10 +238,9 @@ impl Memory {
                 .get(usize::from(row))
                 .is_none_or(|device| has(*device))
         };
-        let mut failed: Vec<_> = failed
+        let failed = failed
             .filter(|one| span.contains(one.ts_ns) && is_own(one.device))
-            .collect();
-        failed.arrange_by_key(|one| one.ts_ns);
+            .arranged_by_key(|one| one.ts_ns);
         Memory { devices, failed }
     }
 }

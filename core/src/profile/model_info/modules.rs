@@ -4,7 +4,7 @@
 use super::Inferred;
 use crate::base::format::{self, snake_case, without_number};
 use crate::base::group::grouped;
-use crate::base::sort::{Arrange, FirstMax};
+use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::names::MODULE;
 use crate::profile::Profile;
 use crate::trace::{StringId, Trace};
@@ -175,14 +175,11 @@ pub(crate) fn families(trace: &Trace) -> Vec<String> {
         let model = PARTS.iter().find_map(|part| class.strip_suffix(part))?;
         Some(snake_case(model))
     };
-    let mut families: Vec<String> = trace
+    trace
         .strings
         .iter()
         .filter_map(|(_, name)| of_name(name))
-        .collect();
-    families.arrange();
-    families.dedup();
-    families
+        .distinct()
 }
 
 /// The name of a diffusion model, from the class of one of its modules.

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::Operation;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::profile::Profile;
 use crate::profile::rows::PerfRow;
 use crate::trace::StringId;
@@ -63,8 +63,7 @@ fn seen_in_steps(profile: &Profile, calls: &[PerfRow]) -> Vec<bool> {
         let spans = profile.gpu.each(&call.work);
         spans.map(|work| work.span.start_ns).min()
     };
-    let mut in_time: Vec<(Option<i64>, usize)> = calls.iter().map(start_ns).zip(0..).collect();
-    in_time.arrange();
+    let in_time = calls.iter().map(start_ns).zip(0..).arranged();
     let step = |at: usize| {
         let call = calls.get(at)?;
         let first = call.work.first().and_then(|id| profile.gpu.get(*id));
@@ -125,10 +124,7 @@ fn in_turns(times: &[i64], is_short: Vec<bool>) -> Option<Vec<bool>> {
 fn by_kernels(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
     let names = |layer: &&PerfRow| {
         let work = profile.gpu.each(&layer.work);
-        let mut names: Vec<StringId> = work.map(|work| work.name).collect();
-        names.arrange();
-        names.dedup();
-        names
+        work.map(|work| work.name).distinct()
     };
     let kinds: Vec<Vec<StringId>> = layers.iter().map(names).collect();
     let first = kinds.first()?;

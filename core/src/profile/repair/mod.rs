@@ -14,7 +14,7 @@ mod tests;
 use crate::base::format;
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::profile::launch::Launches;
 use crate::profile::timeline::GpuClass;
@@ -287,9 +287,7 @@ fn on_streams(trace: &Trace, work: &[EventId]) -> String {
         let track = trace.tracks.get(trace.events.track(*id))?;
         trace.strings.get(track.tid).parse::<u64>().ok()
     };
-    let mut tids: Vec<u64> = work.iter().filter_map(tid).collect();
-    tids.arrange();
-    tids.dedup();
+    let tids = work.iter().filter_map(tid).distinct();
     let shown: Vec<String> = tids.iter().map(u64::to_string).collect();
     match shown.as_slice() {
         [] => String::new(),

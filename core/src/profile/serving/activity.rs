@@ -3,7 +3,7 @@
 use super::ServingStep;
 use crate::base::interval::{self, Interval, gaps_in, union};
 use crate::base::map::Set;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::cpu_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_call};
@@ -59,8 +59,7 @@ impl<'a> Launched<'a> {
         let earlier_until_ns = earlier.collect();
         let is_wait = |name: &str| RuntimeCall::of_name(name).is_blocking();
         let waits = profile.trace.named(Category::is_runtime, is_wait);
-        let mut waits: Vec<Interval> = waits.map(|event| events.span(event)).collect();
-        waits.arrange();
+        let waits = waits.map(|event| events.span(event)).arranged();
         Launched {
             work,
             earlier_until_ns,

@@ -8,7 +8,7 @@ use super::steps::{Named, NamedBy};
 use super::{ServingStep, layers};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::median_ns;
 use crate::names::attention::{is_backward, is_main};
 use crate::profile::Profile;
@@ -112,17 +112,16 @@ fn blocks(profile: &Profile, work: &[GpuId]) -> Option<Vec<ServingStep>> {
         let span = profile.gpu.get(*work.get(at)?)?.span;
         Some(span.start_ns.saturating_sub(before.span.end_ns).max(0))
     };
-    let mut marks: Vec<Vec<usize>> = places
+    let marks = places
         .into_values()
         .filter(|places| places.len() > LEAST_STEPS && is_even(places))
-        .collect();
-    marks.arrange_by_key(|places| {
-        let waits = places.iter().filter_map(|at| waits_ns(*at));
-        (
-            std::cmp::Reverse(median_ns(waits.collect()).unwrap_or(0)),
-            places.first().copied(),
-        )
-    });
+        .arranged_by_key(|places| {
+            let waits = places.iter().filter_map(|at| waits_ns(*at));
+            (
+                std::cmp::Reverse(median_ns(waits.collect()).unwrap_or(0)),
+                places.first().copied(),
+            )
+        });
     let marks = marks.into_iter().next()?;
     let blocks: Vec<&[GpuId]> = marks
         .windows(2)

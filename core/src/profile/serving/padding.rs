@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::ServingStep;
 use super::replays::{Replay, graphs};
 use crate::base::labels::labeled;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::layer::Step;
 use crate::profile::Profile;
 use crate::profile::estimate::Source;
 use crate::profile::input_rows::InputRows;
 use crate::profile::launch::launch_size;
-use crate::trace::{ByName, EventId, Trace, TrackId};
+use crate::trace::{ByName, EventId, Trace};
 
 labeled! {
     /// What the rows of a graph are.
@@ -59,10 +59,9 @@ fn find(profile: &Profile) -> Vec<Padded> {
     let events = &profile.trace.events;
     let all = graphs(profile);
     let calls = all.iter().flat_map(|graph| &graph.replays);
-    let mut calls: Vec<(TrackId, i64, &Replay)> = calls
+    let calls = calls
         .map(|replay| (events.track(replay.call), events.ts_ns(replay.call), replay))
-        .collect();
-    calls.arrange_by_key(|(track, ts_ns, replay)| (*track, *ts_ns, replay.call));
+        .arranged_by_key(|(track, ts_ns, replay)| (*track, *ts_ns, replay.call));
     if calls.is_empty() {
         return Vec::new();
     }

@@ -6,7 +6,7 @@ use rustc_hash::FxHasher;
 
 use crate::base::interval::{self, Interval};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::cpu_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
@@ -54,8 +54,9 @@ pub(crate) fn graphs(profile: &Profile) -> Vec<Graph> {
             of_call.entry(call).or_default().push(id);
         }
     }
-    let mut calls: Vec<(EventId, Vec<GpuId>)> = of_call.into_iter().collect();
-    calls.arrange_by_key(|(call, _)| (events.ts_ns(*call), *call));
+    let calls = of_call
+        .into_iter()
+        .arranged_by_key(|(call, _)| (events.ts_ns(*call), *call));
     let mut by_key: Map<u64, Graph> = Map::default();
     for (call, mut work) in calls {
         let span = |id: GpuId| {
@@ -80,12 +81,10 @@ pub(crate) fn graphs(profile: &Profile) -> Vec<Graph> {
             work,
         });
     }
-    let mut graphs: Vec<Graph> = by_key.into_values().collect();
-    graphs.arrange_by_key(|graph| {
+    by_key.into_values().arranged_by_key(|graph| {
         let first = graph.replays.first().map(|replay| replay.call);
         (std::cmp::Reverse(graph.ns()), first)
-    });
-    graphs
+    })
 }
 
 /// The key of a graph, and whether it is the profiler's id.

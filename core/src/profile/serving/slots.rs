@@ -12,7 +12,7 @@ use super::replays;
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::periods::{self, Run};
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::StringId;
@@ -85,7 +85,7 @@ pub(crate) fn slots(profile: &Profile) -> Vec<Slot> {
                 .map(|((key, place), id)| (key, (place, id))),
             add,
         );
-        let mut slots: Vec<Slot> = slots
+        let slots = slots
             .into_iter()
             .map(|((part, name, _), found)| Slot {
                 graph,
@@ -95,11 +95,10 @@ pub(crate) fn slots(profile: &Profile) -> Vec<Slot> {
                 layers: found.layers(),
                 work: found.work,
             })
-            .collect();
-        slots.arrange_by(|one, next| {
-            let parts = one.part.rank().cmp(&next.part.rank());
-            parts.then_with(|| one.offset.total_cmp(&next.offset))
-        });
+            .arranged_by(|one, next| {
+                let parts = one.part.rank().cmp(&next.part.rank());
+                parts.then_with(|| one.offset.total_cmp(&next.offset))
+            });
         all.extend(slots);
     }
     all
@@ -126,10 +125,7 @@ struct Found {
 
 impl Found {
     fn layers(&self) -> Vec<usize> {
-        let mut layers: Vec<usize> = self.work.iter().map(|(_, layer)| *layer).collect();
-        layers.arrange();
-        layers.dedup();
-        layers
+        self.work.iter().map(|(_, layer)| *layer).distinct()
     }
 }
 

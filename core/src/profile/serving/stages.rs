@@ -9,7 +9,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, difference, length, union};
 use crate::base::labels::labeled;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::median_ns;
 use crate::names::{MODULE, is_module};
 use crate::profile::Profile;
@@ -176,12 +176,11 @@ impl Modules {
     fn find(profile: &Profile) -> Vec<(TrackId, Interval, String)> {
         let (trace, events) = (&profile.trace, &profile.trace.events);
         let frames = trace.named(|of| of == Category::PythonFunction, is_module);
-        let mut calls: Vec<_> = frames
+        let calls = frames
             .map(|event| (events.track(event), events.span(event), event))
-            .collect();
-        calls.arrange_by_key(|(track, span, _)| {
-            (*track, span.start_ns, std::cmp::Reverse(span.end_ns))
-        });
+            .arranged_by_key(|(track, span, _)| {
+                (*track, span.start_ns, std::cmp::Reverse(span.end_ns))
+            });
         let mut outer: Vec<(TrackId, Interval, String)> = Vec::new();
         for (track, span, event) in calls {
             let is_inside = outer

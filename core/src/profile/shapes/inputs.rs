@@ -1,6 +1,6 @@
 //! Token counts of a diffusion transformer, from the copies into the inputs of its graph.
 
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::perf::model_config::DiffusionModel;
 use crate::profile::Profile;
 use crate::profile::launch::is_graph_launch;
@@ -80,9 +80,7 @@ fn by_positions(shapes: &[&[i64]]) -> Option<ImageTokens> {
         [batch, tokens, width] if has_positions(tokens) => Some((width, tokens, batch)),
         _ => None,
     });
-    let mut inputs: Vec<(i64, i64, i64)> = inputs.collect();
-    inputs.arrange();
-    inputs.dedup();
+    let inputs = inputs.distinct();
     match inputs[..] {
         [(_, image, batch), (_, text, of_text)] if batch == of_text => {
             ImageTokens::new(batch, image, text)
@@ -99,16 +97,14 @@ fn inputs_of_graphs(profile: &Profile) -> Vec<Vec<&[i64]>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let launches = trace.named(Category::is_runtime, is_graph_launch);
     let launches = launches.map(|call| (events.ts_ns(call), events.track(call)));
-    let mut launches: Vec<(i64, TrackId)> = launches.collect();
-    launches.arrange();
+    let launches = launches.arranged();
     if launches.is_empty() {
         return Vec::new();
     }
     let copies = trace.named(|of| of == Category::CpuOp, |name| name.contains("copy"));
     let copies = copies.filter(|op| !trace.captured.has(*op));
     let copies = copies.map(|op| (events.track(op), events.ts_ns(op), op));
-    let mut copies: Vec<(TrackId, i64, EventId)> = copies.collect();
-    copies.arrange();
+    let copies = copies.arranged();
     let first = launches.iter().take(MOST_LAUNCHES).enumerate();
     let inputs = first.map(|(at, (until_ns, track))| {
         let earlier = launches.iter().take(at).rev();

@@ -6,7 +6,7 @@ use super::roles::anchors;
 use crate::base::group::grouped;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::batch::{Batch, Phase};
 use crate::names::layer::Step;
 use crate::profile::Profile;
@@ -72,8 +72,7 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
         .enumerate()
         .map(|(at, host)| ((host.track, host.on_host.start_ns), at))
         .collect();
-    let mut starts: Vec<(TrackId, i64)> = of_steps.keys().copied().collect();
-    starts.arrange();
+    let starts = of_steps.keys().copied().arranged();
     let mut of_launch: Map<EventId, usize> = Map::default();
     let mut launched: Vec<Launched> = Vec::new();
     for (id, work) in profile.gpu.iter() {

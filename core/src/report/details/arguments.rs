@@ -1,6 +1,7 @@
 //! The arguments of a call, one by one.
 
 use crate::base::format;
+use crate::base::value::cell_columns;
 use crate::report::fact_table::CellKind::{Name, Number, Text};
 use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{Dims, OpArgs, StringId, Trace};
@@ -8,13 +9,6 @@ use crate::trace::{Dims, OpArgs, StringId, Trace};
 /// The arguments of a call, in order: the type ("bf16", or the profiler's spelling, as in "Scalar"), shape and strides
 /// (one after the other for a list), and value.
 pub(super) fn table(trace: &Trace, args: &OpArgs) -> Option<FactTable> {
-    let columns = [
-        ("Argument", Number),
-        ("Type", Text),
-        ("Shape", Text),
-        ("Strides", Text),
-        ("Value", Name),
-    ];
     let dims = args.dims.as_deref().unwrap_or_default();
     let types = args.types.as_deref().unwrap_or_default();
     let strides = args.strides.as_deref().unwrap_or_default();
@@ -24,31 +18,24 @@ pub(super) fn table(trace: &Trace, args: &OpArgs) -> Option<FactTable> {
         let id = ids.get(at);
         id.map_or("", |id| trace.strings.get(*id)).to_owned()
     };
-    let row = |at: usize| {
+    let dtype = |at: usize| {
         let kind = text(types, at);
-        let dtype = format::dtype(&kind);
-        let listed = |strides: &[i64]| {
-            let strides: Vec<String> = strides.iter().map(i64::to_string).collect();
-            strides.join(", ")
-        };
-        let shape = dims.get(at).map_or(String::new(), |dims| {
-            sizes(trace, dims, dtype.is_some(), &format::shape)
-        });
-        let strides = strides.get(at).map_or(String::new(), |strides| {
-            sizes(trace, strides, false, &listed)
-        });
-        FactRow {
-            cells: vec![
-                format::count(at as u64 + 1),
-                dtype.map_or(kind.clone(), str::to_owned),
-                shape,
-                strides,
-                text(concrete, at),
-            ],
-            ..FactRow::default()
-        }
+        format::dtype(&kind).map(str::to_owned).ok_or(kind)
     };
-    FactTable::new("Arguments", &columns, (0..n).map(row).collect())
+    let listed = |strides: &[i64]| format::joined(strides.iter(), ", ");
+    let shape = |at: usize, dims: &Dims| sizes(trace, dims, dtype(at).is_ok(), &format::shape);
+    FactTable::of(
+        "Arguments",
+        0..n,
+        cell_columns![
+            "Argument", Number, |at| format::count(*at as u64 + 1);
+            "Type", Text, |at| dtype(*at).unwrap_or_else(|kind| kind);
+            "Shape", Text, |at| dims.get(*at).map_or(String::new(), |dims| shape(*at, dims));
+            "Strides", Text, |at| strides.get(*at).map_or(String::new(), |strides| sizes(trace, strides, false, &listed));
+            "Value", Name, |at| text(concrete, *at);
+        ],
+        |_| FactRow::default(),
+    )
 }
 
 /// Shapes or strides as text. A tensor without dimensions is a scalar; anything else without dimensions is empty.
@@ -61,9 +48,6 @@ fn sizes(trace: &Trace, dims: &Dims, is_tensor: bool, text: &dyn Fn(&[i64]) -> S
                 false => text(sizes),
             }
         }
-        Dims::Many(ids) => {
-            let each: Vec<String> = ids.iter().map(|id| text(trace.args.shape(*id))).collect();
-            each.join("; ")
-        }
+        Dims::Many(ids) => format::joined(ids.iter().map(|id| text(trace.args.shape(*id))), "; "),
     }
 }

@@ -7,6 +7,7 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::base::value::cell_columns;
 use crate::findings::Input;
 use crate::names::frames::is_framework;
 use crate::profile::Profile;
@@ -54,22 +55,30 @@ pub(super) fn table(
     report: &Report,
     instances: &[Instance],
 ) -> Option<FactTable> {
-    let columns = [("From", Name), ("Calls", Number), ("GPU time", Number)];
-    let callers = callers(profile, report, instances).into_iter();
-    let row = |caller: Caller| {
-        let ops = Some(caller.ops).filter(|ops| !ops.is_empty());
-        let mut parts = [caller.modules, caller.frame, ops].into_iter().flatten();
-        FactRow {
-            cells: vec![
-                parts.next().unwrap_or_default(),
-                format::count(caller.count),
-                format::time_ns(caller.gpu_ns),
-            ],
-            below: parts.collect::<Vec<_>>().join(" · "),
-            event: in_tree(profile, caller.slowest.0),
-        }
+    // The first that is known is the cell, the others are below it.
+    let from = |caller: &Caller| {
+        let ops = Some(&caller.ops).filter(|ops| !ops.is_empty());
+        let parts = [caller.modules.as_ref(), caller.frame.as_ref(), ops];
+        parts
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<String>>()
     };
-    longest("Called from", &columns, callers.map(row).collect())
+    longest(
+        "Called from",
+        callers(profile, report, instances),
+        cell_columns![
+            "From", Name, |caller| from(caller).into_iter().next().unwrap_or_default();
+            "Calls", Number, |caller| format::count(caller.count);
+            "GPU time", Number, |caller| format::time_ns(caller.gpu_ns);
+        ],
+        |caller| FactRow {
+            below: format::joined(from(caller).iter().skip(1), " · "),
+            event: in_tree(profile, caller.slowest.0),
+            ..FactRow::default()
+        },
+    )
 }
 
 fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Caller> {

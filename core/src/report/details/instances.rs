@@ -1,7 +1,7 @@
 //! The runs of a subject, each with its GPU activity.
 
 use super::{DetailsSubject, KernelKey};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::report::ops_summary::OperatorRows;
@@ -117,13 +117,11 @@ fn calls(profile: &Profile, event: EventId) -> Vec<Instance> {
 /// Positions of instances by GPU time, shortest first. Ties are in reverse order of time, so that the slowest is the
 /// first among equals.
 pub(super) fn by_time(profile: &Profile, instances: &[Instance]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..instances.len()).collect();
-    order.arrange_by_cached_key(|at| {
+    (0..instances.len()).arranged_by_cached_key(|at| {
         let instance = instances.get(*at);
         instance.map(|instance| {
             let start_ns = profile.trace.events.ts_ns(instance.event);
             (instance.gpu_ns, std::cmp::Reverse((start_ns, *at)))
         })
-    });
-    order
+    })
 }

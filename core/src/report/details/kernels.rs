@@ -4,6 +4,7 @@ use super::{Instance, in_tree, longest};
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
+use crate::base::value::cell_columns;
 use crate::names::{Library, library_of};
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, launch_size};
@@ -29,50 +30,31 @@ struct KernelUse {
     longest: Option<(EventId, i64)>,
 }
 
-impl KernelUse {
-    fn row(&self, profile: &Profile, name: StringId) -> FactRow {
-        let first = self.sizes.first().map(|(size, _)| size);
-        let others = match self.sizes.len() {
-            0 | 1 => String::new(),
-            n => format!(" and {} more", n - 1),
-        };
-        let streams: Vec<String> = self.streams.iter().map(i64::to_string).collect();
-        let three = |size: [u64; 3]| size.map(|n| n.to_string()).join("×");
-        let mean_ns = self.gpu_ns / i64::try_from(self.count).unwrap_or(i64::MAX);
-        FactRow {
-            cells: vec![
-                format::kernel_name(profile.trace.strings.get(name)),
-                format::count(self.count),
-                format::time_ns(self.gpu_ns),
-                format::time_ns(mean_ns),
-                self.library.map_or("", Library::label).to_owned(),
-                streams.join(", "),
-                first.map_or(String::new(), |(grid, _)| three(*grid) + &others),
-                first.map_or(String::new(), |(_, block)| three(*block)),
-            ],
-            below: String::new(),
-            event: self.longest.and_then(|(event, _)| in_tree(profile, event)),
-        }
-    }
-}
-
-/// The kernels of some runs, longest first; `None` if there are none.
 pub(super) fn table(profile: &Profile, instances: &[Instance]) -> Option<FactTable> {
-    let columns = [
-        ("Kernel", Name),
-        ("Count", Number),
-        ("GPU time", Number),
-        ("Mean", Number),
-        ("Library", Text),
-        ("Stream", Number),
-        ("Grid", Text),
-        ("Block", Text),
-    ];
-    let kernels = of(profile, instances);
-    let rows = kernels
-        .iter()
-        .map(|(name, kernel)| kernel.row(profile, *name));
-    longest("Kernels", &columns, rows.collect())
+    let three = |size: [u64; 3]| size.map(|n| n.to_string()).join("×");
+    let first = |kernel: &KernelUse| kernel.sizes.first().map(|(size, _)| *size);
+    let others = |kernel: &KernelUse| match kernel.sizes.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    longest(
+        "Kernels",
+        of(profile, instances),
+        cell_columns![
+            "Kernel", Name, |(name, _)| format::kernel_name(profile.trace.strings.get(*name));
+            "Count", Number, |(_, of)| format::count(of.count);
+            "GPU time", Number, |(_, of)| format::time_ns(of.gpu_ns);
+            "Mean", Number, |(_, of)| format::time_ns(of.gpu_ns / i64::try_from(of.count).unwrap_or(i64::MAX));
+            "Library", Text, |(_, of)| of.library.map_or("", Library::label).to_owned();
+            "Stream", Number, |(_, of)| format::joined(&of.streams, ", ");
+            "Grid", Text, |(_, of)| first(of).map_or(String::new(), |(grid, _)| three(grid) + &others(of));
+            "Block", Text, |(_, of)| first(of).map_or(String::new(), |(_, block)| three(block));
+        ],
+        |(_, of)| FactRow {
+            event: of.longest.and_then(|(event, _)| in_tree(profile, event)),
+            ..FactRow::default()
+        },
+    )
 }
 
 fn of(profile: &Profile, instances: &[Instance]) -> Vec<(StringId, KernelUse)> {

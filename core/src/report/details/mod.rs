@@ -30,14 +30,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::cards::{Light, detail_heading};
-use super::fact_table::{CellKind, FactRow, FactTable};
+use super::fact_table::{FactColumn, FactRow, FactTable};
 use super::gap_chart::GapChart;
 use super::shapes::shapes;
 use super::sheet::Field;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::map::Set;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::findings::finding::projections;
 use crate::names::{Family, family_of_kernel, family_of_op, op_category};
 use crate::profile::Profile;
@@ -283,14 +283,19 @@ impl Part {
 }
 
 /// The longest rows of a table; the title says so if rows are left out.
-fn longest(title: &str, columns: &[(&str, CellKind)], mut rows: Vec<FactRow>) -> Option<FactTable> {
-    let n_rows = rows.len();
-    rows.truncate(MAX_ROWS);
-    let title = match n_rows > rows.len() {
-        true => format!("{title}: the longest {} of {n_rows}", rows.len()),
+fn longest<T>(
+    title: &str,
+    mut items: Vec<T>,
+    columns: &[FactColumn<T>],
+    row: impl Fn(&T) -> FactRow,
+) -> Option<FactTable> {
+    let n = items.len();
+    items.truncate(MAX_ROWS);
+    let title = match n > items.len() {
+        true => format!("{title}: the longest {} of {n}", items.len()),
         false => title.to_owned(),
     };
-    FactTable::new(title, columns, rows)
+    FactTable::of(title, items, columns, row)
 }
 
 /// What it would save to reach the first efficiency level that good kernels reach and this one does not. Attention and
@@ -381,9 +386,7 @@ fn parts(profile: &Profile, subject: DetailsSubject, instances: &[Instance]) -> 
         return Vec::new();
     }
     // A call inside another one with its name is part of both.
-    let mut work: Vec<GpuId> = instances.iter().flat_map(|one| one.work.clone()).collect();
-    work.arrange();
-    work.dedup();
+    let work = instances.iter().flat_map(|one| one.work.clone()).distinct();
     let mut calls: BTreeMap<Owner, Vec<GpuId>> = BTreeMap::new();
     for id in work {
         if let Some(owner) = profile.owner_of(id) {

@@ -17,9 +17,9 @@ use crate::profile::memory_steps::memory_by_step;
 use crate::trace::Source;
 pub use chart::{ChartPoint, ChartSpan, MemoryChart};
 pub(super) use sheets::{
-    BY_OPERATOR, BY_STEP, DRIVER_CALLS, OPERATOR_COLUMNS, PEAK, PEAK_COLUMNS, STEP_COLUMNS,
-    SUMMARY, SUMMARY_COLUMNS, driver_columns, driver_rows, operator_rows, peak_rows, step_rows,
-    summary_rows,
+    BY_OPERATOR, BY_STEP, DRIVER_CALLS, PEAK, SUMMARY, driver_columns, driver_rows,
+    operator_columns, operator_rows, peak_columns, peak_rows, step_columns, step_rows,
+    summary_columns, summary_rows,
 };
 
 /// The memory view.
@@ -112,10 +112,10 @@ fn shown(memory: &Memory) -> impl Iterator<Item = &DeviceMemory> {
 
 /// The peak of each main device, a sentence each.
 fn headline(profile: &Profile, memory: &Memory) -> String {
-    let sentences: Vec<String> = memory.main().map(|one| sentence(profile, one)).collect();
+    let sentences = format::joined(memory.main().map(|one| sentence(profile, one)), " ");
     match sentences.is_empty() {
         true => "Less than 1 MB is allocated on any device.".to_owned(),
-        false => sentences.join(" "),
+        false => sentences,
     }
 }
 
@@ -136,11 +136,11 @@ fn sentence(profile: &Profile, device: &DeviceMemory) -> String {
 fn notes(profile: &Profile, memory: &Memory) -> Vec<String> {
     let mut notes = Vec::new();
     let small = memory.devices.iter().filter(|one| !one.is_large());
-    let small: Vec<String> = small
-        .map(|one| format!("{} ({})", one.label, format::bytes(one.peak.allocated)))
-        .collect();
+    let small = format::joined(
+        small.map(|one| format!("{} ({})", one.label, format::bytes(one.peak.allocated))),
+        ", ",
+    );
     if !small.is_empty() && small.len() < memory.devices.len() {
-        let small = small.join(", ");
         notes.push(format!("Not shown, with less than 1 MB in use: {small}."));
     }
     if !memory.failed.is_empty() {

@@ -2,12 +2,13 @@
 
 use crate::base::format;
 use crate::base::interval::Interval;
+use crate::base::value::cell_columns;
 use crate::profile::Profile;
 use crate::profile::lanes::begin_ns;
 use crate::profile::memory::{DeviceMemory, share};
 use crate::profile::memory_steps::StepMemory;
 use crate::report::fact_table::CellKind::{Name, Number, Text};
-use crate::report::fact_table::{FactRow, FactTable};
+use crate::report::fact_table::{CellKind, FactRow, FactTable};
 use crate::trace::{EventId, StringId};
 
 /// Maximum rows of a table; sheets have all rows.
@@ -46,7 +47,7 @@ fn at_peak(
     profile: &Profile,
     device: &DeviceMemory,
     title: &str,
-    heading: (&str, crate::report::fact_table::CellKind),
+    heading: (&str, CellKind),
     mut all: Vec<PeakRow>,
 ) -> Option<FactTable> {
     if !device.check.holds() {
@@ -62,25 +63,22 @@ fn at_peak(
         };
         all.insert(place, before);
     }
-    let percent = |bytes: u64| share(bytes, device.peak.allocated);
-    let uid = |call: EventId| profile.trace.events.uid(call);
-    let rows = all.into_iter().take(MOST_ROWS).map(|one| FactRow {
-        cells: vec![
-            one.name,
-            one.n_blocks.map_or(String::new(), format::count),
-            format::bytes(one.bytes),
-            percent(one.bytes).map_or(String::new(), format::percent),
+    let percent = |one: &PeakRow| share(one.bytes, device.peak.allocated);
+    let (label, kind) = heading;
+    FactTable::of(
+        title,
+        all.into_iter().take(MOST_ROWS),
+        cell_columns![
+            label, kind, |one| one.name.clone();
+            "Blocks", Number, |one| one.n_blocks.map_or(String::new(), format::count);
+            "At the peak", Number, |one| format::bytes(one.bytes);
+            "% of peak", Number, |one| percent(one).map_or(String::new(), format::percent);
         ],
-        below: String::new(),
-        event: one.call.map(uid),
-    });
-    let columns = [
-        heading,
-        ("Blocks", Number),
-        ("At the peak", Number),
-        ("% of peak", Number),
-    ];
-    FactTable::new(title, &columns, rows.collect())
+        |one| FactRow {
+            event: one.call.map(|call| profile.trace.events.uid(call)),
+            ..FactRow::default()
+        },
+    )
 }
 
 pub(super) fn peak_by_operator(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
@@ -122,58 +120,46 @@ pub(super) fn peak_by_size(profile: &Profile, device: &DeviceMemory) -> Option<F
 }
 
 pub(super) fn by_operator(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
-    let columns = [
-        ("Operator", Name),
-        ("Allocations", Number),
-        ("Allocated", Number),
-        ("At the peak", Number),
-        ("Net", Number),
-        ("Largest block", Number),
-        ("Median life", Number),
-    ];
-    let operators = device.by_operator(profile).into_iter().take(MOST_ROWS);
-    let rows = operators.map(|one| FactRow {
-        cells: vec![
-            operator(profile, one.operator),
-            format::count(one.n_allocations),
-            format::bytes(one.bytes),
-            format::bytes(one.peak_bytes),
-            format::bytes(one.net_bytes),
-            format::bytes(one.largest_bytes),
-            one.median_life_ns.map_or(String::new(), format::time_ns),
+    FactTable::of(
+        "Operators that allocate",
+        device.by_operator(profile).into_iter().take(MOST_ROWS),
+        cell_columns![
+            "Operator", Name, |one| operator(profile, one.operator);
+            "Allocations", Number, |one| format::count(one.n_allocations);
+            "Allocated", Number, |one| format::bytes(one.bytes);
+            "At the peak", Number, |one| format::bytes(one.peak_bytes);
+            "Net", Number, |one| format::bytes(one.net_bytes);
+            "Largest block", Number, |one| format::bytes(one.largest_bytes);
+            "Median life", Number, |one| one.median_life_ns.map_or(String::new(), format::time_ns);
         ],
-        below: one.requested_by.map_or(String::new(), |name| {
-            format!("mostly for {}", profile.trace.strings.get(name))
-        }),
-        event: one.call.map(|call| profile.trace.events.uid(call)),
-    });
-    FactTable::new("Operators that allocate", &columns, rows.collect())
+        |one| FactRow {
+            below: one.requested_by.map_or(String::new(), |name| {
+                format!("mostly for {}", profile.trace.strings.get(name))
+            }),
+            event: one.call.map(|call| profile.trace.events.uid(call)),
+            ..FactRow::default()
+        },
+    )
 }
 
 pub(super) fn by_step(profile: &Profile, steps: &[StepMemory]) -> Option<FactTable> {
-    let columns = [
-        ("Step", Name),
-        ("Allocations", Number),
-        ("Allocated", Number),
-        ("In use at its start", Number),
-        ("Most in use", Number),
-        ("In use at its end", Number),
-        ("Reserved at its end", Number),
-    ];
-    let rows = steps.iter().take(MOST_ROWS * 2).map(|step| FactRow {
-        cells: vec![
-            step.name.clone(),
-            format::count(step.n_allocations),
-            format::bytes(step.bytes),
-            format::bytes(step.start_bytes),
-            format::bytes(step.peak_bytes),
-            format::bytes(step.end_bytes),
-            bytes_or_nothing(step.reserved_bytes),
+    FactTable::of(
+        "Steps",
+        steps.iter().take(MOST_ROWS * 2),
+        cell_columns![
+            "Step", Name, |step| step.name.clone();
+            "Allocations", Number, |step| format::count(step.n_allocations);
+            "Allocated", Number, |step| format::bytes(step.bytes);
+            "In use at its start", Number, |step| format::bytes(step.start_bytes);
+            "Most in use", Number, |step| format::bytes(step.peak_bytes);
+            "In use at its end", Number, |step| format::bytes(step.end_bytes);
+            "Reserved at its end", Number, |step| bytes_or_nothing(step.reserved_bytes);
         ],
-        below: String::new(),
-        event: Some(profile.trace.events.uid(step.event)),
-    });
-    FactTable::new("Steps", &columns, rows.collect())
+        |step| FactRow {
+            event: Some(profile.trace.events.uid(step.event)),
+            ..FactRow::default()
+        },
+    )
 }
 
 fn bytes_or_nothing(bytes: u64) -> String {

@@ -59,13 +59,12 @@ fn each_busy(profile: &Profile, timelines: &Timelines) -> String {
             format::percent(shares().fold(0.0, f64::max))
         );
     }
-    let named: Vec<String> = gpus
-        .iter()
-        .enumerate()
-        .map(|(at, (gpu, share))| match at {
+    let named = format::joined(
+        gpus.iter().enumerate().map(|(at, (gpu, share))| match at {
             0 => format!("GPU {gpu} is busy {}", format::percent(*share)),
             _ => format!("GPU {gpu} {}", format::percent(*share)),
-        })
-        .collect();
-    format!("{}.", named.join(", "))
+        }),
+        ", ",
+    );
+    format!("{named}.")
 }

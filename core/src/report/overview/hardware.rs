@@ -121,14 +121,16 @@ pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
 fn names_of_used(profile: &Profile) -> Option<String> {
     let names = used(profile).into_iter().map(|device| device.name.trim());
     let named = names.filter(|name| !name.is_empty()).map(|name| (name, ()));
-    let names: Vec<String> = grouped(named, |count: &mut usize, ()| *count += 1)
-        .into_iter()
-        .map(|(name, count)| match count {
-            1 => name.to_owned(),
-            _ => format!("{count} × {name}"),
-        })
-        .collect();
-    (!names.is_empty()).then(|| names.join(", "))
+    let names = format::joined(
+        grouped(named, |count: &mut usize, ()| *count += 1)
+            .into_iter()
+            .map(|(name, count)| match count {
+                1 => name.to_owned(),
+                _ => format!("{count} × {name}"),
+            }),
+        ", ",
+    );
+    (!names.is_empty()).then_some(names)
 }
 
 /// The precisions whose matrix rates are shown.
@@ -237,11 +239,8 @@ fn missing(
     let candidates = hardware::candidates(devices);
     match recorded_on {
         None if !candidates.is_empty() => {
-            let names: Vec<&str> = candidates.iter().map(|gpu| &*gpu.name).collect();
-            format!(
-                "The trace does not say which GPU it was recorded on, only its version, which fits {}; choose one to compare with what it can do.",
-                names.join(", ")
-            )
+            let names = format::joined(candidates.iter().map(|gpu| &*gpu.name), ", ");
+            format!("The trace does not say which GPU it was recorded on, only its version, which fits {names}; choose one to compare with what it can do.")
         }
         Some(name) => match detected {
             Some(gpu) => format!("The trace was recorded on {}; choose it to compare.", gpu.name),

@@ -3,7 +3,7 @@
 use crate::assess::evaluation::Evaluation;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
 use crate::profile::shapes::{ImageTokens, Source};
@@ -24,12 +24,11 @@ pub(super) fn fact(profile: &Profile, evaluations: &[Evaluation]) -> Option<(Str
         });
         sum(of_it.map(|(one, _)| one.kernel_ns))
     };
-    let mut parts: Vec<(i64, Source)> = Source::ALL
+    let parts = Source::ALL
         .iter()
         .map(|source| (known(Some(*source)), *source))
         .filter(|(ns, _)| *ns > 0)
-        .collect();
-    parts.arrange_by_largest(|(ns, _)| *ns);
+        .arranged_by_largest(|(ns, _)| *ns);
     let share = |ns| percent_of(ns, all_ns).map(format::percent);
     let parts: Vec<String> = parts
         .iter()

@@ -200,8 +200,8 @@ fn of_file(profile: &Profile) -> Option<Limit> {
         1 => warning.sentence().into_owned(),
         count => format!("{} ({} times)", warning.sentence(), format::count(count)),
     });
-    let sentences: Vec<String> = sentences.collect();
-    let explanation = format!("{n_read} read. {}", sentences.join(" "));
+    let sentences = format::joined(sentences, " ");
+    let explanation = format!("{n_read} read. {sentences}");
     Some(Limit::new(kind, Level::Bad, "", explanation))
 }
 

@@ -94,7 +94,7 @@ labeled! {
         /// Time on the GPU.
         Gpu => "GPU time",
         /// CPU self time of operators: no GPU activity was recorded.
-        Host => "CPU time",
+        Cpu => "CPU time",
     }
 }
 
@@ -160,7 +160,7 @@ impl Overview {
             busy_ns: whole.map(|whole| whole.busy_ns),
             measure: match whole {
                 Some(_) => Measure::Gpu,
-                None => Measure::Host,
+                None => Measure::Cpu,
             },
             families: times.families,
             unfused_attention: unfused,

@@ -98,6 +98,14 @@ impl QualityLine {
             (None, _) => times,
         }
     }
+
+    /// The sentence with its detail.
+    pub fn with_detail(&self) -> String {
+        match self.detail().as_str() {
+            "" => self.sentence.to_string(),
+            detail => format!("{} ({detail})", self.sentence),
+        }
+    }
 }
 
 impl Quality {

@@ -69,7 +69,7 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
             n => format!("{} `{name}` (up to {percent} of it)", format::count(*n)),
         }
     });
-    let mut named = named.collect::<Vec<String>>().join(", ");
+    let mut named = format::joined(named, ", ");
     if n_more > 0 {
         named.push_str(&format!(" and {} more", format::count(n_more)));
     }

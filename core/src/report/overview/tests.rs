@@ -107,7 +107,7 @@ fn without_gpu_activity_the_host_is_shown() {
         overview.headline,
         "No GPU activity was recorded; on the CPU, GEMM takes 83.3 % of 120 µs in operators."
     );
-    assert_eq!(overview.measure, Measure::Host);
+    assert_eq!(overview.measure, Measure::Cpu);
     assert_eq!((overview.total_ns, overview.busy_ns), (None, None));
     assert!(overview.split.is_empty() && overview.kernels.is_empty());
 }

@@ -6,7 +6,7 @@ use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::{Interval, busy, percent_of, sum};
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::names::{Certainty, Family, family_of_op, op_category};
 use crate::profile::Profile;
 use crate::profile::launch::is_graph_launch;
@@ -155,12 +155,10 @@ impl Sums {
 /// The busy time of each family that occurs.
 fn longest_first(spans: [Vec<Interval>; Family::ALL.len()]) -> Vec<(Family, i64)> {
     let families = Family::ALL.into_iter().zip(spans);
-    let mut families: Vec<(Family, i64)> = families
+    families
         .filter(|(_, spans)| !spans.is_empty())
         .map(|(family, spans)| (family, busy(spans)))
-        .collect();
-    families.arrange_by_largest(|(_, ns)| *ns);
-    families
+        .arranged_by_largest(|(_, ns)| *ns)
 }
 
 pub(super) fn on_gpu(profile: &Profile, whole: &GpuTimeline, thresholds: &Thresholds) -> Times {

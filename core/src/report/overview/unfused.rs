@@ -4,7 +4,7 @@
 use super::headline::in_sentence;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::value::Value;
 use crate::findings::Analyses;
 use crate::names::Family;
@@ -48,8 +48,9 @@ impl UnfusedAttention {
             }
         }
         let families = Family::ALL.into_iter().zip(families);
-        let mut families: Vec<(Family, i64)> = families.filter(|(_, ns)| *ns > 0).collect();
-        families.arrange_by_largest(|(_, ns)| *ns);
+        let families = families
+            .filter(|(_, ns)| *ns > 0)
+            .arranged_by_largest(|(_, ns)| *ns);
         // Activity on several streams at once counts several times, but the sum is capped at the total.
         let ns = ns.min(busy_ns);
         (ns > 0 && !families.is_empty()).then_some(UnfusedAttention {

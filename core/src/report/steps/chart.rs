@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{BatchFigures, StepFigures, by_batch, phase_label};
 use crate::base::format;
 use crate::base::stats::{median_ns, quantile_ns};
+use crate::base::value::cell_columns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::serving::{GraphFacts, Serving, StageKind};
 use crate::report::fact_table::{CellKind, FactRow, FactTable};
@@ -128,94 +129,48 @@ fn count(n: Option<u64>) -> String {
 /// Steps by phase and batch size: medians.
 pub fn batch_table(steps: &[StepFigures]) -> Option<FactTable> {
     use CellKind::{Number, Text};
-    let columns = [
-        ("Phase", Text),
-        ("Requests", Number),
-        ("Tokens", Number),
-        ("KV tokens", Number),
-        ("Steps", Number),
-        ("Step time", Number),
-        ("GPU busy", Number),
-        ("Per token", Number),
-    ];
-    let row = |row: &BatchFigures| {
-        let (requests, tokens) = row.size.unwrap_or_default();
-        let phase = phase_label(row.phase);
-        let busy = median_ns(row.busy_ns.clone()).map_or(String::new(), format::time_ns);
-        let per_token = row.ns_per_token();
-        FactRow {
-            cells: vec![
-                match row.size {
-                    Some(_) => phase.to_owned(),
-                    None => format!("{phase}, all"),
-                },
-                count(requests),
-                count(tokens),
-                count(row.kv_tokens),
-                format::count(row.n_steps as u64),
-                format::time_ns(row.median_ns()),
-                busy,
-                per_token.map_or(String::new(), |ns| format::time_us(ns / 1e3)),
-            ],
-            ..FactRow::default()
-        }
-    };
-    let rows: Vec<BatchFigures> = by_batch(steps);
+    let rows = by_batch(steps);
     let title = match rows.len() > MOST_BATCHES {
         true => "By phase and batch size: medians (all are in serving_batches.csv)",
         false => "By phase and batch size: medians",
     };
-    let rows = rows.iter().take(MOST_BATCHES).map(row).collect();
-    FactTable::new(title, &columns, rows)
+    let phase = |row: &BatchFigures| match (row.size, phase_label(row.phase)) {
+        (Some(_), phase) => phase.to_owned(),
+        (None, phase) => format!("{phase}, all"),
+    };
+    FactTable::of(
+        title,
+        rows.iter().take(MOST_BATCHES),
+        cell_columns![
+            "Phase", Text, |row| phase(row);
+            "Requests", Number, |row| count(row.size.and_then(|size| size.0));
+            "Tokens", Number, |row| count(row.size.and_then(|size| size.1));
+            "KV tokens", Number, |row| count(row.kv_tokens);
+            "Steps", Number, |row| format::count(row.n_steps as u64);
+            "Step time", Number, |row| format::time_ns(row.median_ns());
+            "GPU busy", Number, |row| median_ns(row.busy_ns.clone()).map_or(String::new(), format::time_ns);
+            "Per token", Number, |row| row.ns_per_token().map_or(String::new(), |ns| format::time_us(ns / 1e3));
+        ],
+        |_| FactRow::default(),
+    )
 }
 
 /// The replayed graphs, with the batches that they serve.
 pub fn graph_table(trace: &Trace, serving: &Serving) -> Option<FactTable> {
     use CellKind::{Name, Number, Text};
-    let columns = [
-        ("Longest kernel", Name),
-        ("Kernels", Number),
-        ("Replays", Number),
-        ("Replay", Number),
-        ("All replays", Number),
-        ("Phases", Text),
-        ("Requests", Number),
-        ("Tokens", Number),
-        ("Padding", Number),
-    ];
     let range = |range: Option<(u64, u64)>| match range {
         Some((least, most)) if least == most => format::count(most),
         Some((least, most)) => format::range(&format::count(least), &format::count(most)),
         None => String::new(),
     };
-    let row = |graph: &GraphFacts| {
-        let phases: Vec<&str> = graph.phases().into_iter().map(Phase::label).collect();
+    let padding = |graph: &GraphFacts| {
         let is_named = graph.captured_for().is_some_and(|one| one.is_named);
         let padding = graph.padding_percent().map(|percent| match is_named {
             true => format::percent(percent),
             false => format!("at least {}", format::percent(percent)),
         });
-        let call = graph
-            .replays
-            .first()
-            .map(|replay| trace.events.uid(replay.call));
-        FactRow {
-            cells: vec![
-                format::kernel_name(trace.name(graph.longest)),
-                format::count(graph.n_work as u64),
-                format::count(graph.replays.len() as u64),
-                format::time_ns(graph.median_ns()),
-                format::time_ns(graph.ns()),
-                phases.join(", "),
-                range(graph.range(Batch::requests)),
-                range(graph.range(Batch::tokens)),
-                padding.unwrap_or_default(),
-            ],
-            event: call,
-            ..FactRow::default()
-        }
+        padding.unwrap_or_default()
     };
-    let rows = serving.graphs.iter().take(MOST_GRAPHS).map(row).collect();
     let n = serving.graphs.len();
     let title = match n > MOST_GRAPHS {
         true => format!(
@@ -224,7 +179,25 @@ pub fn graph_table(trace: &Trace, serving: &Serving) -> Option<FactTable> {
         ),
         false => "GPU graphs".to_owned(),
     };
-    FactTable::new(title, &columns, rows)
+    FactTable::of(
+        title,
+        serving.graphs.iter().take(MOST_GRAPHS),
+        cell_columns![
+            "Longest kernel", Name, |graph| format::kernel_name(trace.name(graph.longest));
+            "Kernels", Number, |graph| format::count(graph.n_work as u64);
+            "Replays", Number, |graph| format::count(graph.replays.len() as u64);
+            "Replay", Number, |graph| format::time_ns(graph.median_ns());
+            "All replays", Number, |graph| format::time_ns(graph.ns());
+            "Phases", Text, |graph| format::joined(graph.phases().into_iter().map(Phase::label), ", ");
+            "Requests", Number, |graph| range(graph.range(Batch::requests));
+            "Tokens", Number, |graph| range(graph.range(Batch::tokens));
+            "Padding", Number, |graph| padding(graph);
+        ],
+        |graph| FactRow {
+            event: (graph.replays.first()).map(|replay| trace.events.uid(replay.call)),
+            ..FactRow::default()
+        },
+    )
 }
 
 /// The denoising steps of a diffusion pipeline, one after the other.
@@ -234,25 +207,19 @@ pub fn denoising_table(serving: &Serving) -> Option<FactTable> {
     let mut stages = serving.stages.iter();
     let stage = stages.find(|stage| stage.kind == StageKind::Steps && stage.parts.len() > 1)?;
     let (first, median) = (stage.parts.first()?.start_ns, stage.median_ns()?);
-    let columns = [
-        ("Denoising step", Text),
-        ("Starts after", Number),
-        ("Time", Number),
-        ("Over the median", Number),
-    ];
-    let rows = stage.parts.iter().take(MOST_BATCHES).zip(1..);
-    let rows = rows.map(|(span, number)| FactRow {
-        cells: vec![
-            number.to_string(),
-            format::time_ns(span.start_ns.saturating_sub(first)),
-            format::time_ns(span.length()),
-            format::signed_time_ns(span.length().saturating_sub(median)),
-        ],
-        ..FactRow::default()
-    });
     let title = match stage.parts.len() {
         n if n > MOST_BATCHES => format!("The first {MOST_BATCHES} of {n} denoising steps"),
         _ => "Denoising steps".to_owned(),
     };
-    FactTable::new(title, &columns, rows.collect())
+    FactTable::of(
+        title,
+        (1..).zip(stage.parts.iter().take(MOST_BATCHES)),
+        cell_columns![
+            "Denoising step", Text, |(number, _): &(i32, _)| number.to_string();
+            "Starts after", Number, |(_, span)| format::time_ns(span.start_ns.saturating_sub(first));
+            "Time", Number, |(_, span)| format::time_ns(span.length());
+            "Over the median", Number, |(_, span)| format::signed_time_ns(span.length().saturating_sub(median));
+        ],
+        |_| FactRow::default(),
+    )
 }

@@ -90,8 +90,8 @@ fn prefill_text(steps: &[StepFigures]) -> Option<String> {
             format::counted(n, &format!("{label} step"))
         ))
     });
-    let texts: Vec<String> = texts.collect();
-    (!texts.is_empty()).then(|| format!("; interleaved with {}", texts.join(" and ")))
+    let texts = format::joined(texts, " and ");
+    (!texts.is_empty()).then(|| format!("; interleaved with {texts}"))
 }
 
 /// "29 to 32 requests"
@@ -116,13 +116,13 @@ fn graphs(graphs: &[GraphFacts]) -> Option<String> {
             format::time_ns(graph.median_ns())
         )
     });
-    let named: Vec<String> = named.collect();
+    let named = format::joined(named, "; ");
     let more = graphs.len().saturating_sub(MOST_GRAPHS);
     let more = match more {
         0 => String::new(),
         n => format!("; and {} more", format::count(n as u64)),
     };
-    (graphs.len() > 1).then(|| format!("{}{more}", named.join("; ")))
+    (graphs.len() > 1).then(|| format!("{named}{more}"))
 }
 
 /// The trend of each phase that has one, a sentence each.

@@ -25,7 +25,7 @@ pub(crate) use facts::facts;
 pub use facts::{slow, steady_text, trend_sentences};
 pub use median::median_step;
 pub(crate) use sheets::{
-    BATCH_COLUMNS, BATCHES, GRAPH_COLUMNS, GRAPHS, STEP_COLUMNS, STEPS, batch_rows, graph_rows,
+    BATCHES, GRAPHS, STEPS, batch_columns, batch_rows, graph_columns, graph_rows, step_columns,
     step_rows,
 };
 

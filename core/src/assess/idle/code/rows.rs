@@ -6,7 +6,7 @@ use super::place::{PlaceKey, Places};
 use super::{Code, CodePart, Place};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::map::Map;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::tally::Tally;
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::Profile;
@@ -170,8 +170,7 @@ impl<'a> CodeTable<'a> {
                 ..known.row
             }
         });
-        let mut rows: Vec<CodeRow> = rows.collect();
-        rows.arrange_by_largest(|row| row.all.ns);
+        let rows = rows.arranged_by_largest(|row| row.all.ns);
         CodeRows { rows, ..self.sums }
     }
 }

@@ -2,7 +2,7 @@
 //! again.
 
 use crate::base::interval::{Coverage, Interval, union};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::cpu_calls::{COMPILED_REGION, is_compiled_region};
 use crate::profile::Profile;
@@ -46,12 +46,11 @@ impl Warm {
         let warm = steps.iter().filter(|step| is_warm(step));
         let since_ns = warm.map(|step| step.end_ns).chain(again_ns).min();
         let captures = |step: &&Interval| activities.runs(CpuActivity::GraphCapture, **step);
-        let mut capturing: Vec<i64> = steps
+        let capturing = steps
             .iter()
             .filter(captures)
             .map(|step| step.start_ns)
-            .collect();
-        capturing.arrange();
+            .arranged();
         Warm {
             since_ns,
             captured_since_ns: capturing.get(USUAL_CAPTURES).copied(),
@@ -111,10 +110,9 @@ fn entries_of_first(trace: &Trace) -> Vec<Interval> {
         let name = trace.strings.get(name);
         name.rsplit_once('/').map_or(name, |(region, _)| region)
     };
-    let mut entries: Vec<(i64, StringId)> = events_of(trace, is_compiled_region)
+    let mut entries = events_of(trace, is_compiled_region)
         .map(|event| (trace.events.ts_ns(event), trace.events.name(event)))
-        .collect();
-    entries.arrange_by_key(|(at_ns, _)| *at_ns);
+        .arranged_by_key(|(at_ns, _)| *at_ns);
     let first = entries.first().map(|(_, name)| region(*name));
     entries.retain(|(_, name)| Some(region(*name)) == first);
     let next = entries.iter().skip(1);
@@ -126,9 +124,7 @@ fn entries_of_first(trace: &Trace) -> Vec<Interval> {
 
 pub(super) fn starts_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<i64> {
     let spans = spans_of(trace, is_meant).into_iter();
-    let mut starts: Vec<i64> = spans.map(|span| span.start_ns).collect();
-    starts.arrange();
-    starts
+    spans.map(|span| span.start_ns).arranged()
 }
 
 /// Spans on the CPU with a matching name.

@@ -2,7 +2,7 @@
 
 use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::names::cpu_calls::{RuntimeCall, is_compiled_region};
 use crate::profile::runtime_calls::blocking_calls;
 use crate::profile::timeline::GpuClass;
@@ -195,9 +195,7 @@ impl Explainer<'_> {
         let trace = &self.profile.trace;
         let waits = self.waits.get_or_init(|| {
             let ends = blocking_calls(trace).map(|event| (trace.events.end_ns(event), event));
-            let mut ends: Vec<(i64, EventId)> = ends.collect();
-            ends.arrange();
-            ends
+            ends.arranged()
         });
         let own = trace.events.track(launched.call);
         let process = |track: TrackId| trace.tracks.get(track).map(|track| track.pid);

@@ -262,7 +262,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
 fn priority(thresholds: &Thresholds, op: &MatchedOp, percent: f64) -> Priority {
     let judgment = &op.judgment;
     let verdict = judgment.verdict;
-    let (_, _, other) = judgment.on_other_basis();
+    let other = judgment.on_other_basis().verdict;
     if judgment.depends_on_basis() && !other.is_slower_than_expected() {
         return Priority::Low;
     }
@@ -361,7 +361,7 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let note = run_time::overlap_sentence(time_ns, sum(targets().map(|side| side.run_ns)));
     words.extend(note.map(|note| ("beside", note)));
     let judgment = &first.judgment;
-    let (_, other_excess, _) = judgment.on_other_basis();
+    let other_excess = judgment.on_other_basis().excess;
     let other = other_expected(judgment);
     let ratios = [
         ("actual", judgment.actual),
@@ -413,9 +413,8 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
 
 /// The ratio that achievable figures predict, if the verdict is by peaks and depends on that.
 fn other_expected(judgment: &Judgment) -> Option<f64> {
-    let is_by_peaks = judgment.expected == judgment.peak_expected;
-    let (other, _, _) = judgment.on_other_basis();
-    other.filter(|_| is_by_peaks && judgment.depends_on_basis())
+    let other = judgment.on_other_basis().expected;
+    other.filter(|_| judgment.is_by_peaks() && judgment.depends_on_basis())
 }
 
 /// The minimum time on the target, if the reference takes less, or if less is predicted.

@@ -4,12 +4,12 @@ use super::{GapSubject, OTHER_AMOUNT, SHARES};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::percent_or_zero;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::base::tally::Tally;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::rule::GapRule;
 use crate::compare::pair::Pair;
-use crate::compare::properties::{IdleCode, IdleReport};
+use crate::compare::properties::IdleReport;
 use crate::compare::words;
 use crate::findings::Words;
 
@@ -101,7 +101,7 @@ pub(super) const IDLE: GapRule = GapRule {
         "By cause it grows most by {causes}.",
         "By code it grows most by {code_times}.",
         "The report of the target alone says: {own_issue}",
-        "The CPU is slower too; self time of a call: {slower_host}.",
+        "The CPU is slower too; self time of a call: {slower_cpu}.",
     ],
     saves: "the idle time beyond that of the reference for as many launches",
 };
@@ -114,7 +114,7 @@ pub(super) fn words(comparison: &Comparison, grown_ns: i64) -> Words {
     words.extend(cause_words(comparison, grown_ns));
     words.extend(code_words(comparison, grown_ns));
     words.extend(region_words(comparison, grown_ns).unwrap_or_default());
-    words.extend(host_words(comparison, grown_ns).unwrap_or_default());
+    words.extend(cpu_words(comparison, grown_ns).unwrap_or_default());
     if let Some(ratio) = cpu_ratio(comparison, grown_ns) {
         let own = words.iter().find(|(key, _)| *key == "own_model");
         let then = own.map_or(FEWER_LAUNCHES.to_owned(), |(_, model)| {
@@ -143,8 +143,7 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
         };
         (*cause, grown_ns, times)
     });
-    let mut grown: Vec<(IdleCause, i64, Pair<i64>)> = grown.collect();
-    grown.arrange_by_largest(|(_, grown_ns, _)| *grown_ns);
+    let grown = grown.arranged_by_largest(|(_, grown_ns, _)| *grown_ns);
     let Some(&(cause, first_ns, _)) = grown.first() else {
         return Words::new();
     };
@@ -263,8 +262,7 @@ fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
         let percent = percent_or_zero(more_ns, grown_ns);
         (percent >= LEAST_PERCENT).then_some((more_ns, reference_ns, row))
     });
-    let mut rows: Vec<(i64, i64, &IdleCode)> = rows.collect();
-    rows.arrange_by_largest(|(more_ns, ..)| *more_ns);
+    let rows = rows.arranged_by_largest(|(more_ns, ..)| *more_ns);
     let Some((more_ns, _, first)) = rows.first() else {
         return Words::new();
     };
@@ -290,7 +288,7 @@ fn cpu_ratio(comparison: &Comparison, grown_ns: i64) -> Option<f64> {
     /// A slow machine slows down all that runs on it; a single operator has another cause.
     const LEAST_OPERATORS: usize = 3;
     const NEARLY_ALL_PERCENT: f64 = 90.0;
-    let rows = comparison.host.iter();
+    let rows = comparison.cpu_ops.iter();
     let both = rows.filter_map(|row| row.sides.as_ref().map(Option::as_ref).both());
     let scaled = both.map(|sides| Pair {
         reference: comparison.amount.scaled(sides.reference.ns),
@@ -309,14 +307,14 @@ fn cpu_ratio(comparison: &Comparison, grown_ns: i64) -> Option<f64> {
 }
 
 /// The operators whose calls take longer on the CPU, if that is a good part of the growth in idle time.
-fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
+fn cpu_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
     const N_NAMED: usize = 2;
     /// An operator's extra time has to be at least this fraction (1/`PART`) of the growth.
     const PART: i64 = 10;
     /// A call counts as slower from this ratio on.
     const SLOWER: f64 = 1.25;
     let per_call = |tally: &Tally| tally.ns as f64 / tally.count.max(1) as f64;
-    let rows = comparison.host.iter().filter_map(|row| {
+    let rows = comparison.cpu_ops.iter().filter_map(|row| {
         let sides = row.sides.as_ref().map(Option::as_ref).both()?;
         let scaled_ns = comparison.amount.scaled(sides.reference.ns);
         let more_ns = sides.target.ns.saturating_sub(scaled_ns);
@@ -324,8 +322,7 @@ fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
         (more_ns >= grown_ns / PART && calls.target > calls.reference * SLOWER)
             .then_some((more_ns, &row.key, calls))
     });
-    let mut rows: Vec<(i64, &String, Pair<f64>)> = rows.collect();
-    rows.arrange_by_largest(|(more_ns, ..)| *more_ns);
+    let rows = rows.arranged_by_largest(|(more_ns, ..)| *more_ns);
     let named = rows.iter().take(N_NAMED).map(|(_, name, calls)| {
         let Pair { reference, target } = calls.map(|ns| format::time_us(ns / 1e3));
         format!(
@@ -333,6 +330,6 @@ fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
             words::quoted(name)
         )
     });
-    let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| vec![("slower_host", named.join("; "))])
+    let named = format::joined(named, "; ");
+    (!named.is_empty()).then(|| vec![("slower_cpu", named)])
 }

@@ -212,9 +212,7 @@ fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
         fused: all.iter().map(|one| one.fused).reduce(both).flatten(),
     };
     let sized = grouped(sized, Vec::push).into_iter();
-    let mut all: Vec<OfSizes> = sized.map(of_sizes).collect();
-    all.arrange_by_largest(|one| one.time_ns);
-    all
+    sized.map(of_sizes).arranged_by_largest(|one| one.time_ns)
 }
 
 fn parts_table(group: &Group<Unfused>) -> Table {

@@ -1,5 +1,6 @@
 //! How checks read a document: its parts, its prose and its numbers.
 
+use crate::base::format;
 use crate::base::format::is_digits;
 use crate::output::markup::{Block, DocTable, Document, Span, below, plain};
 
@@ -57,11 +58,8 @@ pub(super) fn headings(blocks: &[Block], level: u8) -> Vec<&str> {
 /// The lines of a block: one per paragraph, table row or list item.
 pub(super) fn lines_of(block: &Block) -> Vec<String> {
     let rows = block.rows().into_iter();
-    rows.map(|cells| {
-        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
-        cells.join(" | ")
-    })
-    .collect()
+    rows.map(|cells| format::joined(cells.iter().map(|cell| plain(cell)), " | "))
+        .collect()
 }
 
 /// Replaces a quoted name in prose.

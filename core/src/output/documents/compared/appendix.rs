@@ -70,17 +70,21 @@ fn by_basis(comparison: &Comparison) -> Option<Part> {
         .line("Operation", |op| code(&op.name, 60))
         .text("Shapes", |op| op.shapes.as_str())
         .line(">Actual", |op| times(op.judgment.actual))
-        .line(">Expected by peaks", |op| times(op.judgment.peak_expected))
-        .line(">Excess by peaks", |op| times(op.judgment.peak_excess))
+        .line(">Expected by peaks", |op| {
+            times(op.judgment.by_peaks.expected)
+        })
+        .line(">Excess by peaks", |op| times(op.judgment.by_peaks.excess))
         .line(">Expected, achievable", |op| {
-            times(op.judgment.achievable_expected)
+            times(op.judgment.by_achievable.expected)
         })
         .line(">Excess, achievable", |op| {
-            times(op.judgment.achievable_excess)
+            times(op.judgment.by_achievable.excess)
         })
-        .text("Verdict by peaks", |op| op.judgment.peak_verdict.label())
+        .text("Verdict by peaks", |op| {
+            op.judgment.by_peaks.verdict.label()
+        })
         .text("Verdict, achievable", |op| {
-            op.judgment.achievable_verdict.label()
+            op.judgment.by_achievable.verdict.label()
         })
         .into();
     (!table.rows.is_empty()).then(|| {

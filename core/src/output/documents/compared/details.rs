@@ -4,7 +4,7 @@
 use super::operation::{figures, heading, kernels};
 use super::tables::{self, MAX_ROWS, PLACE};
 use crate::base::format;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::compare::caveats::verdict_sentence;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::{Gap, GapSubject};
@@ -123,8 +123,7 @@ fn longest(comparison: &Comparison) -> Vec<&MatchedOp> {
     };
     let all = comparison.operations.matched.iter().enumerate();
     let others = all.filter(|(at, _)| !is_known(*at)).map(|(_, op)| op);
-    let mut others: Vec<&MatchedOp> = others.collect();
-    others.arrange_by_key(|op| {
+    let mut others = others.arranged_by_key(|op| {
         let times = op.times();
         std::cmp::Reverse(times.reference.max(times.target))
     });

@@ -3,14 +3,13 @@
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::{Arrange, Arranged};
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::findings::SLOWER_MACHINE;
 use crate::compare::gap::GapSubject;
 use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
-use crate::compare::steps::StepPair;
 use crate::compare::time_parts::{PartKind, Step};
 use crate::compare::words;
 use crate::output::documents::parts::Read;
@@ -38,97 +37,45 @@ fn paragraph(comparison: &Comparison) -> String {
         format!("{} ({platform})", words::quoted(&side.name))
     });
     let Pair { reference, target } = about;
-    let mut text = format!("{reference} is the reference, {target} the target.");
+    let mut sentences = vec![
+        format!("{reference} is the reference, {target} the target."),
+        comparison.headline("The target", "the reference"),
+    ];
+    sentences.extend(on_cpu(comparison));
     if comparison.is_same() {
-        let has_shapes = comparison.sides.as_ref().map(|side| side.has_shapes);
-        text.push_str(match has_shapes.reference == has_shapes.target {
-            true if comparison.has_gpu_times() => {
-                " No difference: both traces hold the same work and take the same time on the GPU."
-            }
-            true => " No difference: both traces hold the same work and take the same time.",
-            false => " No difference: both traces take the same time, in all that they tell.",
-        });
-        return text;
+        return sentences.join(" ");
     }
-    let sides = comparison.sides.as_ref();
-    let (what, times) = match sides.map(|side| side.timeline).both() {
-        Some(_) => (
-            "from the first GPU activity to the last",
-            comparison.parts.total,
-        ),
-        None => ("in operators on the CPU", sides.map(|side| side.host_ns)),
-    };
-    text.push_str(&takes(comparison, what, times));
     let tuning = comparison.parts.of_kind(PartKind::Tuning);
     if comparison.parts.is_notable(tuning) {
-        let sides = Which::ALL
-            .into_iter()
-            .filter(|which| *tuning.get(*which) > 0);
-        let said = sides.map(|which| {
+        let sides = Which::ALL.into_iter();
+        let said = sides.filter(|which| *tuning.get(*which) > 0).map(|which| {
             let time = format::time_ns(*tuning.get(which));
             format!("{time} on the {}", which.label())
         });
-        let said: Vec<String> = said.collect();
-        text.push_str(&format!(
-            " Of that, kernel tuning takes {}.",
-            said.join(" and ")
-        ));
+        let said = format::joined(said, " and ");
+        sentences.push(format!("Kernel tuning takes {said}."));
     }
-    if comparison.is_about_same() {
-        text.push_str(" No notable difference.");
-    }
-    if let Some(work) = &comparison.work {
-        text.push(' ');
-        text.push_str(&work.sentence());
-    }
+    sentences.extend(comparison.work.as_ref().map(|work| work.sentence()));
     if comparison.is_same_gpu {
-        text.push_str(
-            " Both ran on the same hardware, so the same call is expected to take the same time.",
-        );
+        let same =
+            "Both ran on the same hardware, so the same call is expected to take the same time.";
+        sentences.push(same.to_owned());
     }
-    text
+    sentences.join(" ")
 }
 
-/// The times of both, and by how much they differ: for a step if the traces hold different numbers of steps.
-fn takes(comparison: &Comparison, what: &str, times: Pair<i64>) -> String {
-    let than = |times: Pair<i64>| {
-        let change = times.change_percent().map(words::change);
-        change.map_or(String::new(), |change| format!(": {change} time"))
-    };
-    let said = times.map(format::time_ns);
-    match comparison.per_step() {
-        Some((steps, step)) => {
-            let n = steps.map(|n| format::counted(n, "step"));
-            let each = step.map(format::time_ns);
-            format!(
-                " The target takes {} {what} for {}, the reference {} for {}. That is {} a step on the target, and {} on the reference{}.",
-                said.target,
-                n.target,
-                said.reference,
-                n.reference,
-                each.target,
-                each.reference,
-                than(step)
-            )
-        }
-        None => {
-            let as_much = comparison.for_as_many_calls().map(|(ratio, times)| {
-                format!(
-                    " By its calls it does {} as much, for which the reference would take {}{}.",
-                    words::times(ratio),
-                    format::time_ns(times.reference),
-                    than(times)
-                )
-            });
-            format!(
-                " The target takes {} {what}, the reference {}{}.{}",
-                said.target,
-                said.reference,
-                than(times),
-                as_much.unwrap_or_default()
-            )
-        }
-    }
+/// The times of operators, where only those can be compared.
+fn on_cpu(comparison: &Comparison) -> Option<String> {
+    let times = comparison.sides.as_ref().map(|side| side.cpu_ns);
+    let change = times.change_percent().map(words::change);
+    let change = change.map_or(String::new(), |change| format!(": {change} time"));
+    let Pair { reference, target } = times.map(format::time_ns);
+    (!comparison.has_gpu_times()).then(|| match comparison.is_same() {
+        true => format!("No difference: both take {target} in operators on the CPU."),
+        false => format!(
+            "In operators on the CPU the target takes {target}, the reference {reference}{change}."
+        ),
+    })
 }
 
 /// The table rows that both traces have a time for.
@@ -176,7 +123,7 @@ fn metrics(comparison: &Comparison) -> DocTable {
         rows.push(("Time of a Step", times, percent(step.change_percent())));
     }
     if timelines.both().is_none() {
-        let cpu = sides.map(|side| side.host_ns);
+        let cpu = sides.map(|side| side.cpu_ns);
         let change = percent(cpu.change_percent());
         rows.push(("Operators on the CPU", cpu.map(time), change));
     }
@@ -199,8 +146,8 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings.extend(by_category(comparison));
     findings.extend(faster(comparison));
     let judged = [explained(comparison), verdicts(comparison)];
-    let judged: Vec<String> = judged.into_iter().flatten().collect();
-    findings.extend((!judged.is_empty()).then(|| judged.join(" ")));
+    let judged = format::joined(judged.into_iter().flatten(), " ");
+    findings.extend((!judged.is_empty()).then_some(judged));
     let first = comparison.gaps.ranked.first();
     findings.extend(first.map(|gap| format!("First to look at: {}.", gap.title)));
     findings.extend(waste(comparison));
@@ -211,17 +158,18 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
 fn waste(comparison: &Comparison) -> Option<String> {
     let named = comparison.waste.iter().take(N_WASTE);
     let named = named.map(|one| format!("{}, {}", one.title, comparison.savings_of(one)));
-    let named: Vec<String> = named.collect();
+    let named = format::joined(named, "; ");
     (!named.is_empty()).then(|| {
-        let named = named.join("; ");
         format!("Inefficiencies in both traces, with their saving on the target: {named}.")
     })
 }
 
 /// The rows of the step table with the most weight.
 fn steps(comparison: &Comparison) -> Option<String> {
-    let mut rows: Vec<&StepPair> = comparison.steps.iter().collect();
-    rows.arrange_by_largest(|row| row.weight());
+    let rows = comparison
+        .steps
+        .iter()
+        .arranged_by_largest(|row| row.weight());
     let named = rows.into_iter().take(N_NAMED).map(|row| {
         let ratio = row
             .ratio()
@@ -234,13 +182,8 @@ fn steps(comparison: &Comparison) -> Option<String> {
             ratio.unwrap_or_default()
         )
     });
-    let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "Steps of the target against the reference: {}.",
-            named.join("; ")
-        )
-    })
+    let named = format::joined(named, "; ");
+    (!named.is_empty()).then(|| format!("Steps of the target against the reference: {named}."))
 }
 
 fn largest(comparison: &Comparison) -> Option<String> {
@@ -273,8 +216,7 @@ fn by_category(comparison: &Comparison) -> Option<String> {
     }
     let rows = comparison.categories.iter();
     let rows = rows.filter(|row| comparison.parts.is_notable(row.times()));
-    let mut rows: Vec<_> = rows.collect();
-    rows.arrange_by_largest(|row| row.times().difference().unsigned_abs());
+    let rows = rows.arranged_by_largest(|row| row.times().difference().unsigned_abs());
     let named = rows.iter().take(N_NAMED).map(|row| {
         let difference = format::signed_time_ns(row.times().difference());
         let change = row.times().change_percent();
@@ -308,13 +250,8 @@ fn faster(comparison: &Comparison) -> Option<String> {
         let difference = format::signed_time_ns(saved_ns(ops));
         format!("{reason} ({names}: {difference})")
     });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| {
-        format!(
-            "Parts of the target are faster because of {}.",
-            said.join("; ")
-        )
-    })
+    let said = format::joined(said, "; ");
+    (!said.is_empty()).then(|| format!("Parts of the target are faster because of {said}."))
 }
 
 /// A part with the name of its operation quoted.
@@ -371,7 +308,7 @@ fn verdicts(comparison: &Comparison) -> Option<String> {
         let n = format::count(count.n_operations as u64);
         format!("{n} {}", count.verdict.label_on(comparison.is_same_gpu))
     });
-    let named: Vec<String> = named.collect();
+    let named = format::joined(named, ", ");
     let all = format::counted(comparison.operations.matched.len() as u64, "operation");
     // One factor is within what a single operation may differ by.
     let alike = comparison
@@ -387,5 +324,5 @@ fn verdicts(comparison: &Comparison) -> Option<String> {
     let alike = alike.map_or(String::new(), |n| {
         format!("; {} are slower by one common factor", format::count(n))
     });
-    is_judged.then(|| format!("Of {all} of both traces: {}{alike}.", named.join(", ")))
+    is_judged.then(|| format!("Of {all} of both traces: {named}{alike}."))
 }

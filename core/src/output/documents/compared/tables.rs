@@ -259,9 +259,9 @@ pub(super) fn unmatched(
 }
 
 pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
-    let host = match comparison.timelines().both() {
+    let cpu = match comparison.timelines().both() {
         Some(_) => &[],
-        None => comparison.host.as_slice(),
+        None => comparison.cpu_ops.as_slice(),
     };
     let name = |name: &String| code(name, 80);
     let kernel = |name: &String| code(&format::kernel_name(name), 80);
@@ -272,7 +272,7 @@ pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
         of_named("Collectives", "Collective", collectives, collective),
         of_named("Modules by GPU self time", "Module", modules, name),
         of_named("Kernels by name", "Kernel", kernels, kernel),
-        of_named("Operators by CPU self time", "Operator", host, name),
+        of_named("Operators by CPU self time", "Operator", cpu, name),
     ];
     tables.into_iter().flatten()
 }

@@ -3,7 +3,7 @@
 use super::tables::{times, unmatched, verdict_table};
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{NotJudged, RooflineTime, Verdict};
 use crate::compare::findings::Gap;
@@ -92,7 +92,7 @@ fn sides(comparison: &Comparison) -> DocTable {
         }),
         ("Times are of the", |side| match side.measure {
             Measure::Gpu => text("GPU"),
-            Measure::Host => text("CPU"),
+            Measure::Cpu => text("CPU"),
         }),
         ("Kernels, copies and fills", |side| count(side.n_gpu_events)),
     ];
@@ -113,9 +113,7 @@ fn matching(document: &mut Document, comparison: &Comparison) {
     document.text(&format!(
         "{both} of both traces; {reference} of the reference alone, {target} of the target alone."
     ));
-    let mut levels: Vec<_> = matched.iter().map(|op| op.level).collect();
-    levels.arrange();
-    levels.dedup();
+    let levels = matched.iter().map(|op| op.level).distinct();
     let rows = levels.into_iter().map(|level| {
         let of_level = matched.iter().filter(|op| op.level == level);
         let all: Vec<Pair<i64>> = of_level.map(MatchedOp::times).collect();

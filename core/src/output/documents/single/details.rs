@@ -223,10 +223,9 @@ fn assessment(assessed: Assessed) -> String {
 fn finding(document: &mut Document, source: &Input, ranked: &RankedFinding, card: &Card) {
     card.details(document, data(source, ranked), projected(source, ranked));
     if !ranked.overlaps.is_empty() {
-        let others: Vec<String> = ranked.overlaps.iter().map(|n| format!("P{n}")).collect();
+        let others = format::joined(ranked.overlaps.iter().map(|n| format!("P{n}")), ", ");
         document.text(&format!(
-            "About some of the same operations as {}. Shared savings count once.",
-            others.join(", ")
+            "About some of the same operations as {others}. Shared savings count once."
         ));
     }
 }

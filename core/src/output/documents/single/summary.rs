@@ -15,7 +15,7 @@ pub(super) fn write(source: &Input) -> Document {
     document.table(metrics(source));
     let longest = match source.report.overview.measure {
         Measure::Gpu => longest_on_gpu(source),
-        Measure::Host => longest_on_cpu(source),
+        Measure::Cpu => longest_on_cpu(source),
     };
     if !longest.rows.is_empty() {
         document.heading(3, "Top Bottlenecks");
@@ -32,11 +32,9 @@ fn paragraph(source: &Input) -> String {
     // Notes are in the appendix; that it is another GPU was already said.
     let limits =
         limits.filter(|limit| limit.level > Level::Note && limit.kind != LimitKind::OtherGpu);
-    let limits: Vec<String> = limits
-        .map(|limit| format::in_sentence(&limit.label))
-        .collect();
+    let limits = format::joined(limits.map(|limit| format::in_sentence(&limit.label)), ", ");
     if !limits.is_empty() {
-        sentences.push(format!("Limits: {}.", limits.join(", ")));
+        sentences.push(format!("Limits: {limits}."));
     }
     let mut ranked = source.report.analyses.findings.ranked.iter();
     if let Some(first) = ranked.find(|ranked| ranked.finding.says_what_to_do()) {
@@ -62,7 +60,7 @@ const ROWS: [&str; 6] = [
 pub(super) fn rows(source: &Input) -> &'static [&'static str] {
     match source.report.overview.measure {
         Measure::Gpu => &ROWS,
-        Measure::Host => &[],
+        Measure::Cpu => &[],
     }
 }
 
@@ -83,7 +81,7 @@ fn metrics(source: &Input) -> DocTable {
             ];
             ROWS.into_iter().zip(values).collect()
         }
-        Measure::Host => overview
+        Measure::Cpu => overview
             .facts
             .iter()
             .map(|(label, value)| (label.as_str(), line(value)))
@@ -152,11 +150,7 @@ pub(super) fn warnings(source: &Input) -> Vec<Line> {
 
 /// What is wrong with the data, how often and where.
 pub(super) fn quality_line(quality: &QualityLine) -> Line {
-    let detail = match quality.detail() {
-        detail if detail.is_empty() => detail,
-        detail => format!(" ({detail})"),
-    };
-    line(&format!("{}{detail}", quality.sentence))
+    line(&quality.with_detail())
 }
 
 fn caveats(source: &Input) -> Vec<String> {

@@ -304,7 +304,7 @@ pub(super) fn places(source: &Input) -> Vec<Part> {
             shown.into_iter().filter_map(of_operation).collect(),
             Measure::Gpu,
         ),
-        false => (places::of_cpu_ops(source.profile, N_PLACES), Measure::Host),
+        false => (places::of_cpu_ops(source.profile, N_PLACES), Measure::Cpu),
     };
     let mut parts: Vec<Part> = places.iter().map(|place| in_tree(place, measure)).collect();
     if parts.is_empty() {
@@ -334,7 +334,7 @@ fn in_tree(place: &Place, measure: Measure) -> Part {
         };
         let (head, ns): (&str, fn(&PlaceNode) -> i64) = match measure {
             Measure::Gpu => (">Kernel time", |node| node.kernel_ns),
-            Measure::Host => (">CPU time", |node| node.host_ns),
+            Measure::Cpu => (">CPU time", |node| node.cpu_ns),
         };
         document.table(
             DocTable::of(&place.subtree)

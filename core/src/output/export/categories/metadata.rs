@@ -59,8 +59,8 @@ pub(super) fn times(profile: &Profile, outcome: &Outcome) -> Map<String, Json> {
     };
     let kinds = ["gpu_kernel_time_ms", "idle_time_ms", "exposed_time_ms"];
     let times = kinds.map(|kind| (kind, (kind == own).then(|| ms(outcome.time_ns))));
-    let host = ("cpu_duration_ms", Some(ms(host_ns(profile, outcome))));
-    let times = times.into_iter().chain([host]);
+    let cpu = ("cpu_duration_ms", Some(ms(cpu_ns(profile, outcome))));
+    let times = times.into_iter().chain([cpu]);
     times.map(|(key, ms)| (key.to_owned(), json!(ms))).gather()
 }
 
@@ -70,7 +70,7 @@ pub(super) fn platform(report: &Report) -> Option<String> {
     chosen.or_else(|| hardware.recorded_on.clone())
 }
 
-fn host_ns(profile: &Profile, outcome: &Outcome) -> i64 {
+fn cpu_ns(profile: &Profile, outcome: &Outcome) -> i64 {
     let rows = outcome.rows.iter();
     let operations = rows.filter_map(|row| profile.operations().get(row.operation));
     let linked = operations.filter(|operation| operation.is_linked);

@@ -1,6 +1,6 @@
 //! Infers the sizes of a diffusion transformer from those of its GEMMs.
 
-use crate::base::sort::Arrange;
+use crate::base::sort::Arranged;
 use crate::perf::model_config::DiffusionModel;
 
 /// M, N and K.
@@ -49,8 +49,7 @@ pub(in crate::profile::shapes) fn blocks_of(
     let embeds = start
         .iter()
         .filter(|[m, n, k]| *m > FEW_ROWS && *n == hidden && *k != hidden);
-    let mut widths: Vec<u64> = embeds.map(|[.., k]| *k).collect();
-    widths.arrange();
+    let widths = embeds.map(|[.., k]| *k).arranged();
     let (channels, text_width) = match widths[..] {
         [image, text] => (Some(image), Some(text)),
         _ => (None, None),
