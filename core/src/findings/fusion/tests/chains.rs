@@ -90,7 +90,7 @@ fn without_shapes_only_a_formula_is_a_chain() {
             "all steps but the longest",
         ],
     );
-    assert_contains(&found.notes.concat(), &["order alone says"]);
+    assert_contains(&found.notes[0].text, &["order alone says"]);
     let rotated = outcome(&without(&[MUL, HALF, HALVES, MUL, ADD]));
     assert_eq!(patterns(&rotated), ["rope"]);
     assert_eq!(patterns(&outcome(&without(&[MUL, ADD, EXP]))), [""; 0]);
