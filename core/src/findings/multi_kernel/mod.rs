@@ -91,6 +91,9 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
             facts.n_gpus
         ));
     }
+    if facts.timeline.comm_ns > 0 && !facts.is_overlap_known {
+        notes.push("The trace does not hold all kernels, so it is not known what communication overlaps with.".to_owned());
+    }
     notes.extend(notes_on_collectives(facts));
     if facts.overlap().percent.is_some() && facts.overlap().severity.is_none() {
         notes.push("There is too little communication to judge its overlap.".to_owned());
