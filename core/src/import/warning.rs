@@ -65,6 +65,7 @@ labeled! {
         LargeMetadata => "Large metadata entries outside the event list were dropped.",
         WrongNesting => "Some calls end after their caller; they were left out of the call tree.",
         UnlinkedGpuWork => "Some GPU activity has no recorded launching call.",
+        UnrecordedKernels => "Some kernels were launched while others were recorded, and are not in the trace: their time counts as idle, and communication beside them as exposed.",
         NothingLinked => "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator.",
         LinkedByCorrelation => "Some GPU activity has no flow event from the call that launched it; correlation ids, or external ids where there are none, were used instead.",
         LinkedToOperators => "No call that launched GPU activity was recorded; it was assigned to the operators with its external ids.",
@@ -110,9 +111,11 @@ impl WarningKind {
             CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
             | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
             | ImpossibleStart | UnreadableArguments | UnreadableMemory | UnknownCategory
-            | TooManyEvents | WrongNesting | UnlinkedGpuWork | NothingLinked
-            | AmbiguousCorrelation | RepeatedCorrelation | ClocksDiffer | UntoldGpuTime
-            | GpuEventsLost | PacketsLost | ZstdPackets | OtherDevices => Severity::DataLoss,
+            | TooManyEvents | WrongNesting | UnlinkedGpuWork | UnrecordedKernels
+            | NothingLinked | AmbiguousCorrelation | RepeatedCorrelation | ClocksDiffer
+            | UntoldGpuTime | GpuEventsLost | PacketsLost | ZstdPackets | OtherDevices => {
+                Severity::DataLoss
+            }
         }
     }
 }

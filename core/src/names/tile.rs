@@ -266,12 +266,24 @@ pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
         "_ffma_",
         "scudnn",
     ];
-    holds(kernel, WORDS)
+    holds(kernel, WORDS) || is_tensile_without_matrix_units(kernel)
+}
+
+/// Whether a kernel of Tensile names the tile of each thread (`TT4_4`) and no matrix instruction (`MI16x16x4x1`).
+fn is_tensile_without_matrix_units(kernel: &str) -> bool {
+    let thread_tile = kernel.split_once("_TT").map(|(_, rest)| rest);
+    let names_one =
+        thread_tile.is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()));
+    kernel.starts_with("Cijk_") && names_one && !kernel.contains("_MI")
 }
 
 /// Whether the name of a kernel says that it multiplies or convolves FP32 on vector units.
 pub(crate) fn is_fp32_on_vector_units(kernel: &str) -> bool {
-    is_on_vector_units(kernel) && holds(kernel, &["_sgemm", "f32f32_f32f32", "scudnn"])
+    is_on_vector_units(kernel)
+        && holds(
+            kernel,
+            &["_sgemm", "f32f32_f32f32", "scudnn", "_sb_", "_s_b_"],
+        )
 }
 
 /// Whether the name of a kernel says that it is a fallback for shapes without a tuned kernel.
@@ -368,6 +380,12 @@ mod tests {
         ));
         assert!(is_on_vector_units("ampere_sgemm_128x64_nn"));
         assert!(is_fp32_on_vector_units("ampere_sgemm_128x64_nn"));
+        let tensile = "Cijk_Ailk_Bljk_SB_MT64x64x16_SE_GSU1_ISA90a_K1_TT4_4_VW4_WG16_16_1";
+        assert!(is_fp32_on_vector_units(tensile));
+        let on_matrix_units =
+            "Cijk_Ailk_Bljk_SB_MT64x64x16_MI32x32x2x1_SE_GSU1_ISA90a_K1_TT4_4_WG16_16_1";
+        assert!(!is_on_vector_units(on_matrix_units));
+        assert!(!is_on_vector_units("Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_SE"));
         assert!(is_fp32_on_vector_units(
             "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__51_cublas"
         ));

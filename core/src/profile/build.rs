@@ -28,13 +28,14 @@ impl Profile {
         let repaired = repair::repair(&mut trace, &mut warnings);
         let inputs = Inputs {
             trace,
-            launches: repaired.launches,
             recording: Arc::new(Recording {
                 imported: warnings,
                 text_bytes,
                 clocks_ns: repaired.clocks_ns,
+                n_unrecorded: repaired.launches.n_unrecorded(),
                 as_recorded: repaired.as_recorded,
             }),
+            launches: repaired.launches,
             coverage: None,
         };
         let merging = inputs.merging(captures);

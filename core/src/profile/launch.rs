@@ -19,6 +19,7 @@ mod size;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unrecorded;
 
 use crate::base::interval::Interval;
 use crate::base::map::Map;
@@ -65,6 +66,8 @@ pub struct Launches {
     repeating_calls: Vec<EventId>,
     /// No launching call was recorded: work is assigned to operators.
     are_of_operators: bool,
+    /// Number of kernels that were launched while others were recorded, and are not in the trace.
+    n_unrecorded: usize,
 }
 
 impl Launches {
@@ -84,6 +87,7 @@ impl Launches {
         table.read_flows(trace);
         let mut joined = Launches {
             launched_by: vec![None; work.len()],
+            n_unrecorded: unrecorded::count(trace, &calls, &work),
             work,
             ..Launches::default()
         };
@@ -160,6 +164,11 @@ impl Launches {
             true => self.launches.len() as u64,
             false => 0,
         }
+    }
+
+    /// Number of kernels that were launched while others were recorded, and are not in the trace.
+    pub(crate) fn n_unrecorded(&self) -> u64 {
+        self.n_unrecorded as u64
     }
 
     /// Number of pieces that calls of several processes could have launched, because they have the same correlation id.

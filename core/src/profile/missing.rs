@@ -74,6 +74,11 @@ impl Profile {
                 "The durations of too much GPU activity are unknown, so idle time cannot be computed.",
             );
         }
+        if self.recording.n_unrecorded > 0 {
+            return Some(
+                "Kernels were launched that the trace does not hold, so the causes of GPU idle time are not reported.",
+            );
+        }
         self.recording.clocks_ns.map(|_| {
             "The clocks of the CPU and the GPU do not agree, so the causes of GPU idle time are not reported."
         })
@@ -146,6 +151,7 @@ impl Profile {
             false => UnlinkedGpuWork,
         };
         warnings.add_many(unlinked, launches.n_unlinked(), None);
+        warnings.add_many(UnrecordedKernels, self.recording.n_unrecorded, None);
         warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
         warnings.add_many(RepeatedCorrelation, launches.n_repeated(), None);
         let unknown_ns = self.gpu.unknown_ns();

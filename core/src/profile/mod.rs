@@ -387,6 +387,8 @@ pub(crate) struct Recording {
     pub(crate) text_bytes: u64,
     /// Offset between the GPU and CPU clocks, where they disagree.
     pub(crate) clocks_ns: Option<i64>,
+    /// Number of kernels that were launched while others were recorded, and are not in the trace.
+    pub(crate) n_unrecorded: u64,
     /// GPU activity whose recorded times are not used.
     pub(crate) as_recorded: Vec<AsRecorded>,
 }

@@ -77,6 +77,8 @@ pub(crate) struct Facts {
     /// GPUs with activity in the trace, at least one.
     pub(super) n_gpus: usize,
     pub(crate) is_training: bool,
+    /// Computation was recorded, all that was launched.
+    pub(super) is_overlap_known: bool,
     /// Most time on matrix units is in types of 16 bits or fewer.
     pub(super) is_narrow: bool,
     /// Number of GPUs that fast links join; `None` if the trace lists a single GPU, which may be the only visible one.
@@ -110,6 +112,8 @@ impl Facts {
             timeline,
             n_gpus: timelines.gpus.len().max(1),
             is_training: input.profile.is_training(),
+            is_overlap_known: input.profile.recording.n_unrecorded == 0
+                && timeline.computation_ns > 0,
             is_narrow: moved.is_narrow,
             n_linked: linked_gpus(&input.profile.trace),
             links: input.gpu().and_then(GpuSpec::links),

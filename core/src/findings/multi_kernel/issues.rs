@@ -61,6 +61,7 @@ pub(super) fn issues<'a>(input: &Input, facts: &'a Facts) -> Vec<Issue<'a>> {
     let blocking = facts.blocking().is_flagged.then_some(About::Blocking);
     let overlap = facts.overlap().is_flagged.then_some(About::Overlap);
     let communication = blocking.into_iter().chain(overlap);
+    let communication = communication.filter(|_| facts.is_overlap_known);
     let uneven = facts.uneven();
     let line = facts.thresholds.gate_percent_of_total;
     let staging = facts.staging.as_ref();

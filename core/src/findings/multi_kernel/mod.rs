@@ -92,6 +92,10 @@ fn notes(input: &Input, facts: &Facts) -> Vec<Note> {
             facts.n_gpus
         )));
     }
+    if facts.timeline.comm_ns > 0 && !facts.is_overlap_known {
+        let text = "The trace does not hold all kernels, so it is not known what communication overlaps with.";
+        notes.push(Communication.note(text));
+    }
     let on_collectives = notes_on_collectives(facts).into_iter();
     notes.extend(on_collectives.map(|text| Communication.note(text)));
     if facts.overlap().percent.is_some() && facts.overlap().severity.is_none() {

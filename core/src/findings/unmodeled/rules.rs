@@ -78,7 +78,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         model: "{instead}.",
         kernel: "nothing to tune until the data type is chosen.",
         notes: &[
-            "FLOPs and bytes are unknown: the estimate is the difference between the rates of vector units in FP32 and of matrix units in 16 bits.",
+            "FLOPs and bytes are unknown: the estimate is the difference between the rates of vector units in FP32 and of matrix units in 16-bit types.",
         ],
         words: |group| vec![("instead", instead_of_32_bits(group.input, &group.rows))],
         saves: Saves::AtMost(|input, observed| saved_by_matrix_units(input, observed.row)),

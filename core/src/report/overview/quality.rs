@@ -197,7 +197,7 @@ fn before_recording(ns: i64, total_ns: Option<i64>) -> String {
 }
 
 /// Adds how much of the GPU time is unattributed and why to the first line about it, and how much idle time has no
-/// causes to the line about differing clocks.
+/// causes to the line about kernels that are missing or clocks that differ.
 fn say_how_much(profile: &Profile, lines: &mut [QualityLine]) {
     const KINDS: [WarningKind; 3] = [
         WarningKind::UnlinkedGpuWork,
@@ -226,7 +226,10 @@ fn say_how_much(profile: &Profile, lines: &mut [QualityLine]) {
     if let Some(whole) = Timelines::of(profile).whole {
         let idle = format::time_ns(whole.idle_ns);
         let what = format!("The causes of {idle} of idle time are unknown.");
-        say(&[WarningKind::ClocksDiffer], what);
+        say(
+            &[WarningKind::ClocksDiffer, WarningKind::UnrecordedKernels],
+            what,
+        );
     }
 }
 

@@ -95,6 +95,30 @@ fn blocking_and_overlap_are_one_finding() {
     assert!(found.model.starts_with(advice));
 }
 
+/// Without computation, or if kernels are missing, it is not known what communication overlaps with.
+#[test]
+fn of_a_part_of_the_kernels_nothing_is_said_of_overlap() {
+    let launches = |n: u32| {
+        let table = Timetable::new().launched("gemm", 0..1, 0..2_000).launched(
+            "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+            1..2,
+            2_000..9_000,
+        );
+        let missing = (0..n).fold(table, |table, at| table.launch(at + 1, 10 + at..11 + at));
+        missing.launched("gemm", 100..101, 9_000..10_000).profile()
+    };
+    let patterns = |profile: &Profile| keys(&analyzed(profile).1).join(" ");
+    assert_eq!(patterns(&launches(0)), "nccl_blocking_compute");
+    let partial = launches(20);
+    assert_eq!(patterns(&partial), "");
+    let notes = outcome(&partial, &ReportOptions::default()).notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("does not hold all kernels"))
+    );
+}
+
 /// The same with 7 ms of computation, 5 ms of which are free: all 4 ms can be hidden.
 #[test]
 fn overlap_wins_what_there_is_computation_to_hide_behind() {
