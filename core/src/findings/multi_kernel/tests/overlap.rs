@@ -115,7 +115,7 @@ fn of_a_part_of_the_kernels_nothing_is_said_of_overlap() {
     assert!(
         notes
             .iter()
-            .any(|note| note.contains("does not hold all kernels"))
+            .any(|note| note.text.contains("does not hold all kernels"))
     );
 }
 
