@@ -155,9 +155,9 @@ mod tests {
     fn a_replayed_graph_is_its_kernels() {
         let profile = Timetable::new()
             .work("aten::add", "add", 20..30)
-            .runtime("cudaGraphLaunch", 1, 0..10)
-            .kernel(1, "gemm", 100..140)
-            .kernel(1, "softmax", 140..160)
+            .runtime("cudaGraphLaunch", 7, 0..10)
+            .kernel(7, "gemm", 100..140)
+            .kernel(7, "softmax", 140..160)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let top = overview(&profile, &report, None).top;
