@@ -140,7 +140,7 @@ fn what_cannot_be_fetched_is_said() {
             (elsewhere.as_str(), foreign.url().trim_end_matches('/')),
         ] {
             page.load(hash).await;
-            page.wait_text("[data-testid=reason]", sentence).await;
+            page.wait_text("#error", sentence).await;
         }
         assert_eq!(foreign.log(), []);
         page.screenshot("url-elsewhere.png").await;

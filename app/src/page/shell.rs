@@ -105,12 +105,20 @@ fn listen(state: AppState, engine: Engine) {
     browser::copy_whole_names();
     browser::follow_links();
     browser::on_hash_change(move |hash, left| {
-        let before = untrack(|| state.view().slug);
+        let shown = || {
+            untrack(|| {
+                (
+                    state.view().slug,
+                    state.place.with(|place| place.is_of_many()),
+                )
+            })
+        };
+        let before = shown();
         if let Some(link) = state.follow(&hash) {
             engine.open_link(link);
         }
         // The followed link is gone with its view, or remains beside the new one.
-        let has_left = untrack(|| state.view().slug) != before;
+        let has_left = shown() != before;
         match left.filter(|_| has_left) {
             Some(left) => browser::return_to(left),
             None if has_left => browser::scroll_to_top("main"),

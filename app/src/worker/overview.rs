@@ -4,7 +4,6 @@ use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
 use dormer_core::hardware::Basis;
 use dormer_core::names::Family;
-use dormer_core::profile::launch::is_graph_launch;
 use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::overview::{Hardware, Overview as Found, WorkTime};
 use dormer_core::{Profile, Report};
@@ -72,7 +71,7 @@ fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
         row,
     };
     let operations = overview.operations.iter();
-    let operations = operations.filter(|one| has_operators && !is_graph_launch(&one.name));
+    let operations = operations.filter(|one| has_operators && !one.is_replayed);
     let operations = operations.map(|time| one(time, row_of(profile, time), false));
     let kernels = overview.kernels.iter();
     let kernels = kernels.filter(|kernel| {
@@ -154,10 +153,12 @@ mod tests {
     #[test]
     fn a_replayed_graph_is_its_kernels() {
         let profile = Timetable::new()
-            .work("aten::add", "add", 20..30)
-            .runtime("cudaGraphLaunch", 1, 0..10)
-            .kernel(1, "gemm", 100..140)
-            .kernel(1, "softmax", 140..160)
+            .op("CompiledFunction", 0..20)
+            .runtime("cudaGraphLaunch", 7, 5..15)
+            .kernel(7, "gemm", 100..140)
+            .kernel(7, "softmax", 140..160)
+            .op("aten::add", 30..40)
+            .launched("add", 31..32, 200..210)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let top = overview(&profile, &report, None).top;

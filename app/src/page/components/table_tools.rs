@@ -164,9 +164,11 @@ fn copied(page: RowsPage, columns: &[&TableColumn], marked: &BTreeSet<u32>) -> T
     let mut units = page.units.into_iter();
     let heads = columns.iter().map(|column| {
         let of_numbers = units.next().unwrap_or_default();
-        match [column.unit, &of_numbers].concat() {
-            unit if unit.is_empty() => column.heading.to_owned(),
-            unit => format!("{} ({unit})", column.heading),
+        let heading = column.heading;
+        match &*[column.unit, &of_numbers].concat() {
+            "" => heading.to_owned(),
+            "%" if heading.contains('%') => heading.to_owned(),
+            unit => format!("{heading} ({unit})"),
         }
     });
     let whole = |cell: TableCell| cell.whole.unwrap_or(cell.text);

@@ -20,6 +20,9 @@ use crate::protocol::{Opened, Reply, Request, WARM_UP, wire};
 /// The delay before starting workers that nobody waits for, so that the page is shown first.
 const AFTER_MS: u32 = 300;
 
+/// Gets what a worker sends, with the message that it came in.
+type OnReply = Box<dyn Fn(Reply, &JsValue)>;
+
 /// A worker, which ends when this is dropped.
 pub(super) struct OwnWorker {
     pub(super) worker: Worker,
@@ -54,7 +57,7 @@ impl Engine {
         self,
         files: &WorkerFiles,
         kind: &str,
-        on_reply: Box<dyn Fn(Reply, &JsValue)>,
+        on_reply: OnReply,
         on_stop: Rc<dyn Fn(&str)>,
     ) -> Result<OwnWorker, String> {
         let worker = browser::start_worker(files, kind)?;

@@ -141,26 +141,28 @@ fn bytes_read(progress: &Progress) -> String {
 /// A file could not be analyzed.
 pub fn failed() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let failure = move || {
-        state.stage.with(|stage| match stage {
+    let why = move || {
+        let failure = state.stage.with(|stage| match stage {
             Stage::Failed(failure) => Some(failure.clone()),
             _ => None,
-        })
-    };
-    let (title, reason) = (
-        move || failure().map(|failure| title_line(&fault_and_remedy(&failure.sentence).0)),
-        move || failure().map(|failure| prose(fault_and_remedy(&failure.sentence).1)),
-    );
-    let at_byte = move || {
-        let byte = failure()?.at_byte?;
-        Some(view! { <p class="fine" data-testid="at-byte">{format!("At byte {byte}.")}</p> })
+        })?;
+        let (title, text) = fault_and_remedy(&failure.sentence);
+        let at_byte = failure.at_byte.map(|byte| {
+            view! { <p class="fine" data-testid="at-byte">{format!("At byte {byte}.")}</p> }
+        });
+        Some(
+            view! {
+                <h1>{title_line(&title)}</h1>
+                <p class="lede" data-testid="reason">{prose(text)}</p>
+                {at_byte}
+            }
+            .into_any(),
+        )
     };
     view! {
         <section class="start" id="error" role="alert">
             <p class="what">{move || state.file_name.get()}</p>
-            <h1>{title}</h1>
-            <p class="lede" data-testid="reason">{reason}</p>
-            {at_byte}
+            {why}
             {open_buttons()}
         </section>
     }

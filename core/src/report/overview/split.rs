@@ -53,7 +53,7 @@ impl SplitKind {
         self.words().1
     }
 
-    /// Whether its absence is worth a line: most traces have no communication, and few copies are exposed.
+    /// Whether it is shown even where it takes no time; most traces have no communication at all.
     pub fn is_always_shown(self) -> bool {
         matches!(self, SplitKind::Computation | SplitKind::Idle)
     }

@@ -57,7 +57,7 @@ pub struct WorkTime {
     pub percent: f64,
     /// It runs while activations are recomputed.
     pub is_recompute: bool,
-    /// It is a kernel that runs mostly in replays of GPU graphs, whose launch does not say what runs.
+    /// Most of it runs in replays of GPU graphs, whose launch does not say what runs.
     pub is_replayed: bool,
 }
 
@@ -82,16 +82,30 @@ struct Sums {
     without_trials: Vec<(Family, i64)>,
     trials_ns: i64,
     by_kernel_name_ns: i64,
-    by_operation: Map<(StringId, bool), PerFamily>,
-    kernels: Map<StringId, KernelSum>,
+    by_operation: Map<(StringId, bool), WorkSum>,
+    kernels: Map<StringId, WorkSum>,
 }
 
-/// The runs of one kernel.
+/// The runs of one kernel, or the kernels of one operation.
 #[derive(Default)]
-struct KernelSum {
+struct WorkSum {
     count: u64,
     times: PerFamily,
     replayed_ns: i64,
+}
+
+impl WorkSum {
+    fn add(&mut self, family: Family, ns: i64, is_replayed: bool) {
+        self.count += 1;
+        add(&mut self.times, family, ns);
+        if is_replayed {
+            self.replayed_ns = self.replayed_ns.saturating_add(ns);
+        }
+    }
+
+    fn is_replayed(&self) -> bool {
+        self.replayed_ns.saturating_mul(2) > sum(self.times)
+    }
 }
 
 impl Sums {
@@ -101,8 +115,8 @@ impl Sums {
         let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
         let mut spans_without_trials = spans.clone();
         let mut trials: Vec<Interval> = Vec::new();
-        let mut by_operation: Map<(StringId, bool), PerFamily> = Map::default();
-        let mut kernels: Map<StringId, KernelSum> = Map::default();
+        let mut by_operation: Map<(StringId, bool), WorkSum> = Map::default();
+        let mut kernels: Map<StringId, WorkSum> = Map::default();
         let mut graphs = ByName::new(is_graph_launch);
         let mut by_kernel_name: Vec<Interval> = Vec::new();
         for (id, work) in profile.gpu.iter() {
@@ -115,6 +129,8 @@ impl Sums {
                 by_kernel_name.push(work.span);
             }
             let dur_ns = work.span.length();
+            let launch = work.launched_by;
+            let is_replayed = launch.is_some_and(|call| graphs.of(&profile.trace, call));
             spans[family as usize].push(work.span);
             match tuning.tuner(profile, id) {
                 Some(_) => trials.push(work.span),
@@ -124,18 +140,11 @@ impl Sums {
                 None => {}
             }
             if let Some(op) = profile.ops.op_of(id).and_then(|op| profile.ops.get(op)) {
-                let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
-                add(per_family, family, dur_ns);
+                let operation = by_operation.entry((op.name, op.is_recompute)).or_default();
+                operation.add(family, dur_ns, is_replayed);
             }
             let kernel = kernels.entry(work.name).or_default();
-            kernel.count += 1;
-            add(&mut kernel.times, family, dur_ns);
-            if work
-                .launched_by
-                .is_some_and(|call| graphs.of(&profile.trace, call))
-            {
-                kernel.replayed_ns = kernel.replayed_ns.saturating_add(dur_ns);
-            }
+            kernel.add(family, dur_ns, is_replayed);
         }
         let families = longest_first(spans);
         Sums {
@@ -175,22 +184,22 @@ pub(super) fn on_gpu(profile: &Profile, whole: &GpuTimeline, thresholds: &Thresh
 
 fn operations_on_gpu(
     profile: &Profile,
-    by_operation: &Map<(StringId, bool), PerFamily>,
+    by_operation: &Map<(StringId, bool), WorkSum>,
     busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<WorkTime> {
     let groups = profile.ops.groups().iter().take(N_TOP);
     groups
         .filter_map(|group| {
-            let per_family = by_operation.get(&(group.name, group.is_recompute));
+            let all = by_operation.get(&(group.name, group.is_recompute));
             Some(WorkTime {
                 name: profile.trace.strings.get(group.name).to_owned(),
-                family: per_family.map_or(Family::Other, |times| main_family(times, thresholds)),
+                family: all.map_or(Family::Other, |all| main_family(&all.times, thresholds)),
                 count: group.n_calls() as u64,
                 ns: group.direct_ns,
                 percent: percent_of(group.direct_ns, busy_ns)?,
                 is_recompute: group.is_recompute,
-                is_replayed: false,
+                is_replayed: all.is_some_and(WorkSum::is_replayed),
             })
         })
         .collect()
@@ -198,11 +207,11 @@ fn operations_on_gpu(
 
 fn top_kernels(
     profile: &Profile,
-    kernels: &Map<StringId, KernelSum>,
+    kernels: &Map<StringId, WorkSum>,
     busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<WorkTime> {
-    let mut kernels: Vec<(StringId, &KernelSum, i64)> = kernels
+    let mut kernels: Vec<(StringId, &WorkSum, i64)> = kernels
         .iter()
         .map(|(name, kernel)| (*name, kernel, sum(kernel.times)))
         .collect();
@@ -219,7 +228,7 @@ fn top_kernels(
                 ns,
                 percent: percent_of(ns, busy_ns)?,
                 is_recompute: false,
-                is_replayed: kernel.replayed_ns.saturating_mul(2) > ns,
+                is_replayed: kernel.is_replayed(),
             })
         })
         .collect()
