@@ -55,7 +55,10 @@ fn check(model: &str, known: &[Known]) {
             wrong.push(format!("{name} of {times_us:?} µs is not there"));
             continue;
         };
-        let expected = judgment.by_achievable.expected.zip(judgment.by_peaks.expected);
+        let expected = judgment
+            .by_achievable
+            .expected
+            .zip(judgment.by_peaks.expected);
         let is_right = expected.is_some_and(|(one, peak)| are_near([one, peak], *ratios));
         if !is_right || judgment.by_achievable.verdict != *verdict {
             wrong.push(format!("{name} of {times_us:?} µs: {judgment:?}"));
