@@ -75,14 +75,14 @@ fn back_leads_to_where_a_view_was_left() {
     with_page("walk-scrolled", async |page| {
         page.open_sample().await;
         page.resize(1000, 500).await;
-        let link = "[data-testid=finding][open] .evidence [data-to=tree]";
+        let link = "[data-testid=finding][open] .evidence [data-to=timeline]";
         page.find(link).await;
         page.js(&format!(
             "$('{link}').scrollIntoView({{ block: 'center' }}); window.left = $('main').scrollTop;"
         ))
         .await;
         page.click(link).await;
-        page.wait_hash("#/tree").await;
+        page.wait_hash("#/timeline").await;
         page.js("history.back()").await;
         page.wait_for(&format!(
             "window.left > 0 && $('main').scrollTop === window.left && document.activeElement === $('{link}')"

@@ -6,7 +6,7 @@ mod tests;
 
 use different_work::{
     FEW_PARTNERS, OTHER_WEIGHTS, few_partners, is_other_size, other_models, other_sizes,
-    other_weights, other_work,
+    other_work, unnamed_other_weights,
 };
 
 use super::comparison::{Comparison, FEW_PARTNERS_PERCENT};
@@ -36,12 +36,12 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: |comparison| only_one(has_gpu_activity(comparison)), text: "The {which} has no GPU activity, so that GPU times cannot be compared; CPU times can." },
     Caveat { words: |comparison| mismatch(comparison, Which::Reference), text: MISMATCH },
     Caveat { words: |comparison| mismatch(comparison, Which::Target), text: MISMATCH },
+    Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
+    Caveat { words: unnamed_other_weights, text: OTHER_WEIGHTS },
     Caveat { words: other_gpus, text: "The reference ran on {reference}, the target on {target}. With several GPUs, busy time is the time in which any GPU is busy, so totals and idle time are not comparable." },
     Caveat { words: |comparison| only_one(leaves_gaps(comparison)), text: "In the {which}, recorded on ROCm, kernel times in a busy queue include the gap before each kernel: shares of busy time, and times of kernels of a few microseconds, are not alike in both traces." },
     Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs differently, and the share of one GPU may differ." },
     Caveat { words: |comparison| only_one(has_backward(comparison)), text: "The {which} has no backward pass, the other trace has one: one of them trains, so that their totals are of different work." },
-    Caveat { words: other_weights, text: OTHER_WEIGHTS },
-    Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
     Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with `record_shapes=True`." },
     Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, without a prediction, because sizes may differ. Profile it with `record_shapes=True`." },
     Caveat { words: outside, text: "The steps of the profiler take {steps} on the target and {reference_steps} on the reference: {outside} and {reference_outside} of that are before the first GPU activity or after the last, which is not compared." },

@@ -79,8 +79,11 @@ impl CanvasState {
         if !self.is_scheduled.get_value() {
             self.is_scheduled.set_value(true);
             browser::before_paint(move || {
-                self.is_scheduled.try_set_value(false);
-                paint();
+                // The view may be gone by then.
+                if !self.is_scheduled.is_disposed() {
+                    self.is_scheduled.set_value(false);
+                    paint();
+                }
             });
         }
     }
@@ -88,6 +91,9 @@ impl CanvasState {
     /// Reads the colors of tokens once the page has those of its theme.
     pub fn read_colors(self, tokens: impl FnOnce() -> Option<Vec<String>> + 'static) {
         browser::before_paint(move || {
+            if self.palette.is_disposed() {
+                return;
+            }
             let palette = tokens().map(|tokens| Palette::read(&tokens));
             if let Some(palette) = palette
                 && self.palette.with_untracked(|old| *old != palette)

@@ -29,8 +29,16 @@ pub(super) fn other_models(comparison: &Comparison) -> Option<Words> {
     differ.then(|| of_both(models.map(str::to_owned)))
 }
 
+/// GEMMs of other weights, if they are most of the GEMMs of the target and no names say that the models differ.
+pub(super) fn unnamed_other_weights(comparison: &Comparison) -> Option<Words> {
+    match other_models(comparison) {
+        Some(_) => None,
+        None => other_weights(comparison),
+    }
+}
+
 /// GEMMs of other weights, if they are most of the GEMMs of the target.
-pub(super) fn other_weights(comparison: &Comparison) -> Option<Words> {
+fn other_weights(comparison: &Comparison) -> Option<Words> {
     const LEAST_PERCENT: f64 = 60.0;
     let matched = comparison.operations.matched.iter();
     let gemms = || matched.clone().filter(|op| op.family == Family::Gemm);

@@ -136,11 +136,9 @@ fn sentence(profile: &Profile, device: &DeviceMemory) -> String {
 fn notes(profile: &Profile, memory: &Memory) -> Vec<String> {
     let mut notes = Vec::new();
     let small = memory.devices.iter().filter(|one| !one.is_large());
-    let small = format::joined(
-        small.map(|one| format!("{} ({})", one.label, format::bytes(one.peak.allocated))),
-        ", ",
-    );
-    if !small.is_empty() && small.len() < memory.devices.len() {
+    let small = small.map(|one| format!("{} ({})", one.label, format::bytes(one.peak.allocated)));
+    if (1..memory.devices.len()).contains(&small.clone().count()) {
+        let small = format::joined(small, ", ");
         notes.push(format!("Not shown, with less than 1 MB in use: {small}."));
     }
     if !memory.failed.is_empty() {

@@ -115,6 +115,9 @@ fn invitation() -> impl IntoView {
     }
 }
 
+/// The sentences that stand open above the charts, the most important ones.
+const MOST_SENTENCES: usize = 4;
+
 fn both() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -124,17 +127,22 @@ fn both() -> impl IntoView {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
         };
         let sentence = |sentence| view! { <p>{prose(sentence)}</p> };
-        let sentences = each(facts.sentences, sentence);
-        let losses = each(facts.losses, sentence);
+        let folded = |title: &'static str, sentences: Vec<String>| {
+            (!sentences.is_empty()).then(|| {
+                view! {
+                    <details class="more">
+                        <summary>{title}</summary>
+                        {each(sentences, sentence)}
+                    </details>
+                }
+            })
+        };
+        let mut sentences = facts.sentences;
+        let others = sentences.split_off(sentences.len().min(MOST_SENTENCES));
+        let sentences = each(sentences, sentence);
+        let others = folded("More on what is compared", others);
         // The limits above name them in short.
-        let losses = (!losses.is_empty()).then(|| {
-            view! {
-                <details class="more">
-                    <summary>"Data lost in the traces"</summary>
-                    {losses}
-                </details>
-            }
-        });
+        let losses = folded("Data lost in the traces", facts.losses);
         let reference = state.reference.with(|stage| match stage {
             Stage::Open(opened) => opened.rank,
             _ => None,
@@ -158,7 +166,7 @@ fn both() -> impl IntoView {
                 <section class="lead">
                     <h1 data-testid="compare-headline">{title_line(&facts.headline)}</h1>
                     {limits(facts.limits)}
-                    <div class="sentences">{sentences} {facts.waste.first().map(in_both)} {losses}</div>
+                    <div class="sentences">{sentences} {facts.waste.first().map(in_both)} {others} {losses}</div>
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
