@@ -101,4 +101,23 @@ fn gemms_of_other_weights_are_those_of_another_model() {
     // Another batch, and half of the columns on each of two GPUs.
     assert_eq!(other(&mm(256, 128, 256)), None);
     assert_eq!(other(&mm(64, 128, 128)), None);
+    // Where modules have names, these say it, and once.
+    let named = |of: Timetable, model: &str| {
+        let layer = |all: Timetable, nth| {
+            all.frame(&format!("nn.Module: {model}DecoderLayer_{nth}"), 0..900)
+        };
+        (0..2).fold(of, layer)
+    };
+    let (one, other) = (
+        named(mm(64, 128, 256), "Llama"),
+        named(mm(64, 512, 1_024), "Qwen2"),
+    );
+    let said = compared(&one, &other, H100).caveats();
+    let of_models = said.iter().filter(|one| one.contains("different models"));
+    assert_eq!(
+        of_models.collect::<Vec<_>>(),
+        [
+            "The traces are of different models: Llama is the reference, Qwen2 the target. What they have in common is compared."
+        ]
+    );
 }
