@@ -1,6 +1,7 @@
 //! Places that the user left, by history entry: going back shows them as they were.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::{JsCast, JsValue};
@@ -13,7 +14,7 @@ use super::{after_paint, by_id, first, window};
 thread_local! {
     /// The number of the shown history entry.
     static SHOWN: Cell<u64> = const { Cell::new(0) };
-    static LEFT: RefCell<Vec<(u64, Left)>> = const { RefCell::new(Vec::new()) };
+    static LEFT: RefCell<BTreeMap<u64, Left>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The element whose content scrolls.
@@ -51,10 +52,7 @@ pub(super) fn arrive() -> Option<Left> {
     match history.state().ok().and_then(|entry| entry.as_f64()) {
         Some(entry) => {
             SHOWN.set(entry as u64);
-            LEFT.with_borrow(|all| {
-                let left = all.iter().rfind(|(of, _)| *of == entry as u64);
-                left.map(|(_, left)| left.clone())
-            })
+            LEFT.with_borrow(|all| all.get(&(entry as u64)).cloned())
         }
         None => {
             mark(new_entry());
@@ -79,7 +77,7 @@ fn remember() {
     let link = focused().and_then(|element| element.get_attribute("href"));
     let scrolled_px = by_id(CONTENT).map_or(0, |content: Element| content.scroll_top());
     let left = Left { scrolled_px, link };
-    LEFT.with_borrow_mut(|all| all.push((SHOWN.get(), left)));
+    LEFT.with_borrow_mut(|all| all.insert(SHOWN.get(), left));
 }
 
 /// Scrolls to where a place was left, and focuses the link that led away, as soon as they are drawn.

@@ -351,33 +351,6 @@ fn graph_launches_as_long_as_their_replays() {
     assert_eq!(figures(&table, "slow_graph_launch"), None);
 }
 
-/// Layers of 100 µs, the first one of 500; the profiler reports that kernels are loaded for 200 µs of it.
-#[test]
-fn a_first_layer_that_starts_cold() {
-    let with = |first_us: u32, n: u32| {
-        let mut table = Timetable::new().annotation(DECODE, 0..5_000);
-        for at in 0..n {
-            // The second attention starts later by the additional time of the first layer.
-            let start = 1_000 + at * 100 + if at > 0 { first_us - 100 } else { 0 };
-            let op = table.op("my::attention", start - 50..start - 10);
-            table = op.launched(ATTENTION, start - 40..start - 30, start..start + 50);
-        }
-        table
-            .process(1)
-            .on_host("overhead", "Lazy Function Loading", 1_000..1_200)
-    };
-    let cold = with(500, 10);
-    assert_eq!(figures(&cold, "cold_first_layer"), Some((400, None)));
-    assert_contains(
-        &issue(&cold, "cold_first_layer"),
-        &["400 µs more", "200 µs of it"],
-    );
-    assert_eq!(figures(&with(200, 10), "cold_first_layer"), None);
-    let training = with(500, 10).annotation("Optimizer.step#AdamW.step", 4_000..5_000);
-    assert_eq!(figures(&training, "cold_first_layer"), None);
-    assert_eq!(figures(&with(500, 4), "cold_first_layer"), None);
-}
-
 /// A decode step of ten layers, each with a GEMM of 32 tokens and the conversion of a table.
 fn converting(rows: &str) -> Timetable {
     let mut table = Timetable::new();

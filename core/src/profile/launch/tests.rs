@@ -484,25 +484,3 @@ fn where_no_call_was_recorded_external_ids_tell_the_operator() {
     );
     assert_eq!(linked.n_of_operators(), 0);
 }
-
-/// Of a hundred launches one in `each` has a kernel.
-#[test]
-fn kernels_that_are_not_in_the_trace_are_counted() {
-    let with = |each: u32| {
-        (0..100).fold(Timetable::new(), |table, at| {
-            let start = at * 10;
-            let table = table.launch(at + 1, start..start + 2);
-            match at % each {
-                0 => table.kernel(at + 1, "gemm", start + 3..start + 9),
-                _ => table,
-            }
-        })
-    };
-    let count = |table: &Timetable| table.profile().recording.n_unrecorded;
-    assert_eq!(count(&with(1)), 0);
-    // Those after the last recorded one may just not have ended.
-    assert_eq!(count(&with(10)), 90 - 9);
-    assert!(with(10).profile().without_idle_causes().is_some());
-    let captured = with(10).runtime("cudaStreamBeginCapture", 0, 0..1);
-    assert_eq!(count(&captured), 0);
-}
