@@ -1,7 +1,10 @@
 //! `cargo xtask wheel`: the Python wheel with the command line and the page in it, and the tests of its module.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::page::{self, Effort, at};
 use crate::project::{Failure, Project, run};
@@ -63,9 +66,31 @@ fn build(project: &Project) -> Result<PathBuf, String> {
             .env("RUSTFLAGS", SMALLER);
     }
     run(&mut command)?;
-    wheels(&project.dist)
+    let wheel = wheels(&project.dist)
         .pop()
-        .ok_or_else(|| format!("maturin left no wheel in {}", project.dist.display()))
+        .ok_or_else(|| format!("maturin left no wheel in {}", project.dist.display()))?;
+    compress(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?;
+    Ok(wheel)
+}
+
+/// The level of the zip crate at which zopfli tries five times: 9 is the best of the usual ones.
+const ZOPFLI: i64 = 14;
+
+/// Compresses the files of a wheel again: a few percent smaller, for half a minute, and unpacked as before.
+fn compress(wheel: &Path) -> io::Result<()> {
+    let mut old = ZipArchive::new(File::open(wheel)?)?;
+    let unfinished = wheel.with_extension("part");
+    let mut new = ZipWriter::new(File::create(&unfinished)?);
+    for index in 0..old.len() {
+        let mut file = old.by_index(index)?;
+        let options = file
+            .options()
+            .compression_method(CompressionMethod::Deflated);
+        new.start_file(file.name()?, options.compression_level(Some(ZOPFLI)))?;
+        io::copy(&mut file, &mut new)?;
+    }
+    new.finish()?;
+    fs::rename(unfinished, wheel)
 }
 
 fn wheels(folder: &Path) -> Vec<PathBuf> {
@@ -90,4 +115,46 @@ fn test(project: &Project, wheel: &Path, extras: &str) -> Result<(), String> {
         .command(&python)
         .args(["-m", "pytest"])
         .current_dir(project.root.join("python/tests")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    #[test]
+    fn a_wheel_compressed_again_holds_the_same_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let wheel = folder.path().join("dormer.whl");
+        let text: String = (0..2000).map(|line| format!("row {line}\n")).collect();
+        let files = [
+            ("bin/dormer", 0o755, text.as_str()),
+            ("RECORD", 0o644, "bin/dormer,,\n"),
+        ];
+
+        let mut zip = ZipWriter::new(File::create(&wheel).unwrap());
+        for (name, mode, content) in files {
+            let options = SimpleFileOptions::default().unix_permissions(mode);
+            zip.start_file(name, options).unwrap();
+            zip.write_all(content.as_bytes()).unwrap();
+        }
+        zip.finish().unwrap();
+        let before = fs::metadata(&wheel).unwrap().len();
+
+        compress(&wheel).unwrap();
+
+        assert!(fs::metadata(&wheel).unwrap().len() < before);
+        let mut zip = ZipArchive::new(File::open(&wheel).unwrap()).unwrap();
+        for (index, (name, mode, content)) in files.into_iter().enumerate() {
+            let mut file = zip.by_index(index).unwrap();
+            assert_eq!(file.name().unwrap(), name);
+            assert_eq!(file.unix_mode().map(|bits| bits & 0o777), Some(mode));
+            let mut unpacked = String::new();
+            file.read_to_string(&mut unpacked).unwrap();
+            assert_eq!(unpacked, content);
+        }
+    }
 }
