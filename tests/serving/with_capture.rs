@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use dormer_core::base::value::Value;
 use dormer_core::report::details::{DetailsSubject, OpDetails};
-use dormer_core::report::ops_summary::OperatorRows;
+use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::report::sheet::Cell;
 use dormer_core::trace::Dims;
 

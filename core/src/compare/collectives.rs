@@ -8,7 +8,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::tally::Tally;
-use crate::report::collectives as of_profile;
+use crate::report::sheets::collectives as of_profile;
 
 /// Collectives of the same kind and size: their number, and the sum of their durations, including the wait for other
 /// ranks.

@@ -1,7 +1,7 @@
 //! Columns of sheets, each next to the function that fills its cells.
 
 use super::sheet::{Cell, Column};
-use super::{ms, us};
+use crate::base::interval::percent_of;
 
 /// A column, and how its cell is computed from the row.
 pub(crate) struct Col<R> {
@@ -59,6 +59,22 @@ pub(crate) fn float(number: Option<f64>) -> Cell {
     number
         .filter(|number| number.is_finite())
         .map_or(Cell::Empty, Cell::Float)
+}
+
+/// Nanoseconds as a cell of a column in microseconds.
+pub(crate) fn us(ns: i64) -> Cell {
+    Cell::Float(ns as f64 / 1e3)
+}
+
+/// Nanoseconds as a cell of a column in milliseconds.
+pub(crate) fn ms(ns: i64) -> Cell {
+    Cell::Float(ns as f64 / 1e6)
+}
+
+/// A share of a whole; empty if the whole is unknown or zero.
+pub(crate) fn percent(part_ns: i64, whole_ns: Option<i64>) -> Cell {
+    let percent = whole_ns.and_then(|whole_ns| percent_of(part_ns, whole_ns));
+    percent.map_or(Cell::Empty, Cell::Float)
 }
 
 /// Nanoseconds as microseconds, where known.

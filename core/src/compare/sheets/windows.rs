@@ -1,10 +1,9 @@
 //! Sheet `windows`: which part of each trace is compared. It is left out if both are compared as a whole.
 
-use super::ComparisonSheet;
-use super::diff_stats;
+use super::{ComparisonSheet, diff_stats};
 use crate::compare::{Pair, Side, Which};
 use crate::report::sheet::{Cell, Column, Unit, column};
-use crate::report::window;
+use crate::report::sheets::window;
 
 pub(super) const NAME: &str = "windows";
 

@@ -2,10 +2,9 @@
 
 use crate::base::stats::Stats;
 pub(super) use crate::report::columns::{
-    Col, bytes, cells, columns, described, float, int, known, ms_of, rows, text, us_of,
+    Col, bytes, cells, columns, described, float, int, known, ms, ms_of, rows, text, us, us_of,
 };
 use crate::report::sheet::{Cell, Column};
-pub(super) use crate::report::{ms, us};
 
 /// Mean, median, minimum and maximum of a number that each collective of a row has: columns `label_mean` and so on.
 macro_rules! spread {

@@ -10,8 +10,8 @@ use crate::output::documents::{self, Documents};
 use crate::output::json;
 use crate::output::markup::{html::html, markdown as to_markdown};
 use crate::output::replay::Package;
-use crate::report::SHEETS;
 use crate::report::sheet::Sheet;
+use crate::report::sheets::SHEETS;
 
 const ISSUE: &str =
     "For an issue, a pull request, a wiki or a language model; any editor opens it.";

@@ -7,12 +7,12 @@ use crate::compare::sheets::tests::columns_doc;
 use crate::job::sheets as job;
 use crate::report::labels;
 use crate::report::sheet::{Column, Unit};
-use crate::report::{Parts, SHEETS, SheetKind, gpu_timeline, layer_kernels, steps, window};
+use crate::report::sheets::{Parts, SHEETS, SheetKind, gpu_timeline, layer_kernels, steps, window};
 
 const HEAD: &str = "\
 # Columns
 
-<!-- Made from the definitions in core/src/report, core/src/compare/sheets and core/src/job/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
+<!-- Made from the definitions in core/src/report/sheets, core/src/compare/sheets and core/src/job/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
 
 Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
 cells. Sheets without rows are left out; `window` is there where a step, a range of time or one of several GPUs is analyzed alone, and all

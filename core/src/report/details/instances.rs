@@ -4,7 +4,7 @@ use super::{DetailsSubject, KernelKey};
 use crate::base::sort::Arranged;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::report::ops_summary::OperatorRows;
+use crate::report::sheets::ops_summary::OperatorRows;
 use crate::trace::{Category, EventId, OpArgsId};
 
 pub(super) struct Instance {

@@ -1,8 +1,7 @@
 //! Memory for views and documents: use over time, what the peak consists of, and who allocates.
 
 mod chart;
-mod sheets;
-mod tables;
+pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -16,11 +15,6 @@ use crate::profile::memory::{DeviceMemory, DriverCall, Memory, driver_uses};
 use crate::profile::memory_steps::memory_by_step;
 use crate::trace::Source;
 pub use chart::{ChartPoint, ChartSpan, MemoryChart};
-pub(super) use sheets::{
-    BY_OPERATOR, BY_STEP, DRIVER_CALLS, PEAK, SUMMARY, driver_columns, driver_rows,
-    operator_columns, operator_rows, peak_columns, peak_rows, step_columns, step_rows,
-    summary_columns, summary_rows,
-};
 
 /// The memory view.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

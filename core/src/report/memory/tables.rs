@@ -19,15 +19,15 @@ const TIMES: i64 = 20;
 /// The name for memory that no operator requested.
 pub(super) const OUTSIDE: &str = "(outside operators)";
 /// The name for memory requested outside modules.
-pub(super) const NO_MODULE: &str = "(outside modules)";
+pub(crate) const NO_MODULE: &str = "(outside modules)";
 
-pub(super) fn operator(profile: &Profile, name: Option<StringId>) -> String {
+pub(crate) fn operator(profile: &Profile, name: Option<StringId>) -> String {
     let name = name.map(|name| profile.trace.strings.get(name));
     name.unwrap_or(OUTSIDE).to_owned()
 }
 
 /// The name of the row for memory that was in use before the first report.
-pub(super) fn before_row(profile: &Profile) -> &'static str {
+pub(crate) fn before_row(profile: &Profile) -> &'static str {
     match profile.window {
         Some(_) => "(before this part of the time)",
         None => "(before the recording)",

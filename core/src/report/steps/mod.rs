@@ -4,7 +4,6 @@
 mod chart;
 mod facts;
 mod median;
-mod sheets;
 #[cfg(test)]
 mod tests;
 
@@ -24,10 +23,6 @@ pub use chart::{StepBar, StepChart, batch_table, denoising_table, graph_table};
 pub(crate) use facts::facts;
 pub use facts::{slow, steady_text, trend_sentences};
 pub use median::median_step;
-pub(crate) use sheets::{
-    BATCHES, GRAPHS, STEPS, batch_columns, batch_rows, graph_columns, graph_rows, step_columns,
-    step_rows,
-};
 
 /// A step compared with similar steps.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,8 @@ mod kernels;
 mod operators;
 
 use super::sheet::Column;
-use super::{Parts, Report, ReportOptions, SHEETS};
+use super::sheets::{Parts, SHEETS};
+use super::{Report, ReportOptions};
 use crate::assess::Thresholds;
 use crate::import::warning::WarningKind;
 use crate::output::export::csv::csv;

@@ -2,8 +2,7 @@
 //!
 //! Both describe the first call. Only traces with Python frames have them.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{kernel_details, python};
+use super::kernel_details;
 use crate::base::format;
 use crate::names::frames::Frame;
 use crate::names::words::contains_any;
@@ -11,6 +10,8 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::tree::NodeId;
+use crate::report::python;
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::Category;
 
 /// The columns, in TraceLens's positions.

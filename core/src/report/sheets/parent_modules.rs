@@ -1,10 +1,10 @@
 //! The module that a call is made in, which TraceLens's inference report groups by.
 
-use super::python;
-use super::sheet::{Column, Unit, column};
 use crate::base::format::without_number;
 use crate::names::MODULE;
 use crate::profile::Profile;
+use crate::report::python;
+use crate::report::sheet::{Column, Unit, column};
 use crate::trace::EventId;
 
 #[rustfmt::skip]

@@ -1,12 +1,14 @@
 //! Sheet `window`: which part of the trace all other sheets cover. It is left out if they cover the whole trace.
 
-use super::overview::recorded_on;
-use super::sheet::{Cell, Column, Unit, column};
-use super::{ReportOptions, SheetInput, ms};
+use super::SheetInput;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
 use crate::profile::lanes::recorded_span;
 use crate::profile::window::WindowOf;
+use crate::report::ReportOptions;
+use crate::report::columns::ms;
+use crate::report::overview::recorded_on;
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 /// The name of the sheet, for one trace and for two.
 pub(crate) const NAME: &str = "window";

@@ -1,7 +1,6 @@
 //! Sheet `kernel_summary`: kernels by operator, name and stream, linked or not.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SheetInput, labels, percent, us};
+use super::{Parts, SheetInput};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
@@ -10,6 +9,9 @@ use crate::names::op_category;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::tree::NodeId;
+use crate::report::columns::{percent, us};
+use crate::report::labels;
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::{Category, StringId};
 
 #[rustfmt::skip]
@@ -110,7 +112,7 @@ pub(crate) struct KernelTotal {
 }
 
 /// The rows of the sheet, merged over streams, longest first.
-pub(super) fn totals(input: &SheetInput) -> Vec<KernelTotal> {
+pub(crate) fn totals(input: &SheetInput) -> Vec<KernelTotal> {
     let rows = group(input).into_iter();
     let keyed = rows.map(|(key, durations)| ((key.parent, key.name), durations));
     let all = grouped(keyed, |all: &mut Durations, one: Durations| {

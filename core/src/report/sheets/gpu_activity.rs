@@ -2,13 +2,14 @@
 //! unattributed part by reason. They reconcile the totals of all views with those of the sheets that have TraceLens's
 //! names.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{SheetInput, ms, percent, us};
+use super::SheetInput;
 use crate::base::interval::{busy, sum};
 use crate::names::family_of_kernel;
 use crate::profile::kernels::GpuWork;
 use crate::profile::timeline::GpuClass;
 use crate::profile::unattributed::Unattributed;
+use crate::report::columns::{ms, percent, us};
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 pub(super) const NAME: &str = "gpu_activity";
 pub(super) const KERNELS: &str = "unattributed_kernels";

@@ -1,11 +1,13 @@
 //! Sheets `short_kernel_histogram` and `short_kernels_summary`: kernels so short that launching them costs as much as
 //! running them.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SheetInput, percent, python, us};
+use super::{Parts, SheetInput};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::profile::kernels::GpuWork;
+use crate::report::columns::{percent, us};
+use crate::report::python;
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::{Category, Dims, OpArgs, StringId};
 
 /// Upper limit on the number of bins requested.

@@ -1,10 +1,9 @@
 //! Sheet `gap_waterfall`: from the roofline time of each operation to its measured time, by cause.
 
-use super::call_key;
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SheetInput};
+use super::{Parts, SheetInput, call_key};
 use crate::assess::Input;
 use crate::assess::waterfall::{Cause, Waterfall};
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 #[rustfmt::skip]
 const COLUMNS: [Column; Cause::ALL.len() + 5] = [

@@ -1,7 +1,6 @@
 //! Sheet `unified_perf_summary`: each piece of GPU time once, with the work done in it.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SHARES, Shares, SheetInput, call_key, call_stacks, kernel_details, labels};
+use super::{Parts, SHARES, Shares, SheetInput, call_key, call_stacks, kernel_details};
 use crate::assess::evaluation::Evaluation;
 use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
@@ -13,6 +12,8 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::{Operation, with_parts};
 use crate::profile::rows::PerfRow;
+use crate::report::labels;
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 #[rustfmt::skip]
 const CALLS: [Column; 5] = [

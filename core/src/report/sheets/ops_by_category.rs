@@ -1,10 +1,11 @@
 //! Sheet `ops_summary_by_category`: operators that launch GPU activity, by TraceLens's category.
 
 use super::ops_summary::STACK;
-use super::sheet::{Cell, Column, Unit, column};
-use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms, parent_modules};
+use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, parent_modules};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
+use crate::report::columns::ms;
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::EventId;
 
 #[rustfmt::skip]

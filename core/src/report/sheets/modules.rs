@@ -3,14 +3,15 @@
 //! A module's own time is what was launched in it and in no module inside it, so own times add up to all linked GPU
 //! activity. The backward pass runs outside modules.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Shares, SheetInput, ms};
+use super::{Shares, SheetInput};
 use crate::base::format::without_number;
 use crate::base::interval::sum;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::names::MODULE;
 use crate::profile::Profile;
+use crate::report::columns::ms;
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::StringId;
 
 /// The row for GPU activity outside modules.

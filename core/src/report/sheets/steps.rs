@@ -1,15 +1,15 @@
 //! The sheets of steps, batches and graphs.
 
-use super::{BatchFigures, StepFigures, by_batch, phase_label, step_figures};
+use super::SheetInput;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::lanes::begin_ns;
 use crate::profile::serving::GraphFacts;
-use crate::report::columns::{Col, columns, float, int, known, ms_of, rows, text};
+use crate::report::columns::{Col, columns, float, int, known, ms, ms_of, percent, rows, text};
 use crate::report::sheet::Cell;
-use crate::report::{SheetInput, ms, percent};
+use crate::report::steps::{BatchFigures, StepFigures, by_batch, phase_label, step_figures};
 
 pub(crate) const STEPS: &str = "serving_steps";
 pub(crate) const BATCHES: &str = "serving_batches";

@@ -1,7 +1,6 @@
 //! Sheet `kernels_by_layer`: the kernels of GPU graphs by their position in the layers.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SheetInput, labels};
+use super::{Parts, SheetInput};
 use crate::base::format;
 use crate::base::map::Map;
 use crate::base::stats::Stats;
@@ -10,6 +9,8 @@ use crate::names::moe::MoeRole;
 use crate::names::{Family, family_of_kernel};
 use crate::profile::moe_roles::MoeRoles;
 use crate::profile::serving::slots::{Part, Slot, slots};
+use crate::report::labels;
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 pub(crate) const NAME: &str = "kernels_by_layer";
 

@@ -1,12 +1,12 @@
 //! The kernels of a group of calls, position by position, as the lists of dictionaries that TraceLens writes into one
 //! cell.
 
-use super::python;
-use super::sheet::{Cell, Column, Unit, column};
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
+use crate::report::python;
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 pub(super) const SUMMARY: Column = column(
     "kernel_details_summary",

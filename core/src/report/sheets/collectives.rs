@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::SheetInput;
-use super::columns::{self, Col, columns, float, int, text};
-use super::sheet::Cell;
 use crate::base::group::grouped;
 use crate::base::sort::Arranged;
 use crate::base::stats::Stats;
 use crate::base::value::mib;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
+use crate::report::columns::{self, Col, columns, float, int, text};
+use crate::report::sheet::Cell;
 use crate::trace::{Category, extra_args};
 
 pub(super) fn columns() -> Vec<Col<(Stats, Key)>> {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{
-    IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, parent_modules, python, us,
-};
+use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, parent_modules};
 use crate::base::group::grouped;
 use crate::base::sort::{Arrange, Arranged};
 use crate::profile::Profile;
 use crate::profile::ops::{Op, OpId};
+use crate::report::columns::{ms, us};
+use crate::report::sheet::{Cell, Column, Unit, column};
+use crate::report::{labels, python};
 use crate::trace::StringId;
 
 #[rustfmt::skip]

@@ -1,8 +1,6 @@
 //! Sheet `ops_unique_args`: operators that launch GPU activity, one row for each set of arguments.
 
-use super::call_key;
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels, parent_modules};
+use super::{Parts, SHARES, Shares, SheetInput, call_key, kernel_details, parent_modules};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arranged;
@@ -10,6 +8,8 @@ use crate::base::stats::Stats;
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
 use crate::profile::ops::Op;
+use crate::report::labels;
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 /// The time columns come in pairs: direct kernel time, subtree kernel time.
 #[rustfmt::skip]

@@ -1,9 +1,10 @@
 //! The columns that identify the rows of operator sheets: name, category, thread and arguments.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{IS_RECOMPUTE, Parts, python};
+use super::{IS_RECOMPUTE, Parts};
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
+use crate::report::python;
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 
 /// TraceLens's name for a thread or process without a name.

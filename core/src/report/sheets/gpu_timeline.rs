@@ -1,11 +1,12 @@
 //! Sheets `gpu_timeline` and `gpu_timeline_by_gpu`: how GPU time splits, for all GPUs together and, if there are
 //! several, for each one.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SheetInput, percent};
+use super::{Parts, SheetInput};
 use crate::base::interval::{Interval, gaps_in, sum, union};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::timelines::SheetTimelines;
+use crate::report::columns::percent;
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::StringId;
 
 pub(crate) const BY_GPU: &str = "gpu_timeline_by_gpu";
@@ -110,7 +111,7 @@ fn push_rows(
     for (label, ns) in parts {
         let mut row = vec![
             Cell::Text(label.to_owned()),
-            super::ms(ns),
+            crate::report::columns::ms(ns),
             percent(ns, Some(total_ns)),
         ];
         row.extend(population.is_recompute.map(Cell::Flag));

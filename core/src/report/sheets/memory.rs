@@ -1,12 +1,12 @@
 //! The memory sheets.
 
-use super::tables::{NO_MODULE, before_row, operator};
+use super::SheetInput;
 use crate::profile::lanes::begin_ns;
 use crate::profile::memory::{DeviceMemory, DriverUse, OperatorMemory, driver_uses, share};
 use crate::profile::memory_steps::{StepMemory, memory_by_step};
-use crate::report::columns::{Col, columns, float, int, known, ms_of, rows, text};
+use crate::report::columns::{Col, columns, float, int, known, ms, ms_of, rows, text};
+use crate::report::memory::tables::{NO_MODULE, before_row, operator};
 use crate::report::sheet::Cell;
-use crate::report::{SheetInput, ms};
 
 pub(crate) const SUMMARY: &str = "memory_summary";
 pub(crate) const BY_OPERATOR: &str = "memory_by_operator";

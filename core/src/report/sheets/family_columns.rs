@@ -1,7 +1,8 @@
 //! The columns of the operator family sheets.
 
-use super::sheet::{Column, Unit, column};
-use super::{IS_RECOMPUTE, Parts, kernel_details, labels};
+use super::{IS_RECOMPUTE, Parts, kernel_details};
+use crate::report::labels;
+use crate::report::sheet::{Column, Unit, column};
 
 macro_rules! params {
     ($($name:literal: $doc:literal,)*) => {

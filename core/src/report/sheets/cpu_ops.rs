@@ -1,8 +1,9 @@
 //! Sheet `cpu_ops_summary`: operators by the time they take on the CPU.
 
-use super::sheet::{Cell, Column, Unit, column};
-use super::{SheetInput, ms, percent};
+use super::SheetInput;
 use crate::profile::cpu_ops::CpuOp;
+use crate::report::columns::{ms, percent};
+use crate::report::sheet::{Cell, Column, Unit, column};
 
 #[rustfmt::skip]
 pub(super) const COLUMNS: [Column; 5] = [

@@ -6,10 +6,9 @@
 //! piece of GPU time once.
 
 use super::call_key::args_cells_as;
-use super::family_columns::{self as columns, param};
-use super::sheet::{Cell, Column};
+use super::family_columns::param;
 use super::unified_perf::{basis_cell, spread, work_cells};
-use super::{SheetInput, kernel_details, python};
+use super::{SheetInput, family_columns as columns, kernel_details};
 use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
 use crate::base::map::Map;
@@ -23,6 +22,8 @@ use crate::profile::launch::GpuId;
 use crate::profile::operations::busy_us;
 use crate::profile::rows::{Binding, Pass, backward_work};
 use crate::profile::tree::NodeId;
+use crate::report::python;
+use crate::report::sheet::{Cell, Column};
 use crate::trace::{Category, EventId, OpArgsId, StringId};
 
 /// Calls of operators that TraceLens has a sheet for, in file order.
