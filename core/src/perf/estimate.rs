@@ -2,7 +2,7 @@
 //! step and the annotation around it. The formulas are those of operators with the same sizes.
 
 use super::model_config::{LanguageModel, Matrix, Role, Weights};
-use super::moe::{Mixture, Stored};
+use super::models::moe::{Mixture, Stored};
 use super::{ComputeSpec, Modeled, Param, Work, bare, dtype, moved};
 use crate::names::batch::{Batch, Sums};
 

@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::{ComputeSpec, Modeled, OpInput, Param, UserModels, Work, model, python_dict, table};
+use super::models::table;
+use super::{ComputeSpec, Modeled, OpInput, Param, UserModels, Work, model, python_dict};
 use crate::names::known_ops;
 use crate::testing::Arguments;
 use crate::trace::{OpArgsText, TraceBuilder};

@@ -8,7 +8,7 @@ use super::words::{described, in_name, is_identifier};
 use crate::base::format::is_digits;
 use crate::names::gpu_activity::is_communication_name;
 use crate::names::{Family, family_of_kernel, op_category};
-use crate::perf::table;
+use crate::perf::models::table;
 use crate::profile::timeline::GpuClass;
 use crate::trace::Category;
 

@@ -5,7 +5,7 @@ use super::placeholder::Placeholders;
 use super::words::{described, is_identifier};
 use crate::base::format::is_digits;
 use crate::names::known_op;
-use crate::perf::table;
+use crate::perf::models::table;
 
 /// Namespaces of operators that PyTorch and well-known libraries register. `_C` is not one of them: any extension may
 /// use it, so only the operators in the tables are known.
