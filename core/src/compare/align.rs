@@ -23,6 +23,26 @@ pub(crate) struct Alignment<L> {
     pub(crate) unmatched: Pair<Vec<Vec<usize>>>,
 }
 
+impl<L> Alignment<L> {
+    /// What a function makes of the groups of unmatched rows of both lists, by the key that it gives, in order of first
+    /// appearance. It gets the list, the position of the group in [`Alignment::unmatched`], and its rows.
+    pub(crate) fn unmatched_by<K: Hash + Eq, V>(
+        &self,
+        key: impl Fn(Which, usize, &[usize]) -> Option<(K, V)>,
+    ) -> Vec<(K, Pair<Vec<V>>)> {
+        let keyed = Which::ALL.into_iter().flat_map(|which| {
+            let (key, rows) = (&key, self.unmatched.get(which).iter().enumerate());
+            rows.filter_map(move |(place, rows)| {
+                let (key, value) = key(which, place, rows)?;
+                Some((key, (which, value)))
+            })
+        });
+        grouped(keyed, |values: &mut Pair<Vec<V>>, (which, value)| {
+            values.get_mut(which).push(value);
+        })
+    }
+}
+
 /// Aligns two lists with these numbers of rows by the key of each row on a level; `None` for a row without one. Rows
 /// that a level leaves unmatched are tried with the next level.
 pub(crate) fn align<L: Copy, K: Hash + Eq + Clone>(

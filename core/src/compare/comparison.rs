@@ -1,5 +1,6 @@
 //! The whole comparison.
 
+use super::amount::{Amount, AmountBy};
 use super::collectives::CollectiveDelta;
 use super::expected::Verdict;
 use super::explained::Explained;
@@ -13,8 +14,7 @@ use super::pair::{Pair, Which};
 use super::properties::TraceProperties;
 use super::steps::StepPair;
 use super::time_parts::Parts;
-use super::work::WorkRatio;
-use super::work_amount::{Amount, AmountBy};
+use super::work_ratio::WorkRatio;
 use crate::assess::Thresholds;
 use crate::base::interval::percent_or_zero;
 use crate::base::tally::Tally;

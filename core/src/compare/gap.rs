@@ -1,5 +1,5 @@
 //! Where the target falls behind, and what both traces waste in the same way: the results of the
-//! [rules](super::findings) and of [`shared_losses`](super::shared_losses).
+//! [rules](super::findings) and of [`shared_waste`](super::shared_waste).
 
 use super::pair::Pair;
 use crate::base::format;

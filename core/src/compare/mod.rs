@@ -10,6 +10,7 @@
 //! ```
 
 pub(crate) mod align;
+pub(crate) mod amount;
 pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod collectives;
@@ -20,27 +21,25 @@ pub(crate) mod findings;
 pub(crate) mod gap;
 pub(crate) mod hardware;
 pub(crate) mod headline;
-pub(crate) mod losses;
+pub(crate) mod lost_data;
 pub(crate) mod matched_rows;
 pub mod memory;
-pub(crate) mod names;
 pub(crate) mod op_side;
 pub(crate) mod ops;
 pub(crate) mod pair;
 pub(crate) mod properties;
-pub(crate) mod shared_losses;
+pub(crate) mod shared_waste;
 pub mod sheets;
 pub(crate) mod side;
-pub(crate) mod side_by_side;
 pub(crate) mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod time_parts;
 pub mod tree;
 pub(crate) mod words;
-pub(crate) mod work;
-pub(crate) mod work_amount;
+pub(crate) mod work_ratio;
 
+pub use amount::{Amount, AmountBy};
 pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
 pub use expected::{Judgment, NotJudged, RooflineTime, Verdict};
@@ -49,16 +48,14 @@ pub use gap::{Gap, GapSubject, Gaps, Saving, Waste};
 pub use hardware::{Figure, HardwareRatio};
 pub use matched_rows::{Named, Timed};
 pub use memory::{MemoryPair, MemorySize};
-pub(crate) use names::base_name;
-pub use names::names;
 pub use ops::{Helper, KernelUse, MatchLevel, MatchedOp, OpSide, Operations, UnmatchedOp};
 pub use pair::{Pair, Which};
 pub use properties::TraceProperties;
-pub use side::Side;
+pub(crate) use side::base_name;
+pub use side::{Side, names};
 pub use steps::{StepPair, StepsBy};
 pub use time_parts::{Part, PartKind, Parts, Step};
-pub use work::WorkRatio;
-pub use work_amount::{Amount, AmountBy};
+pub use work_ratio::WorkRatio;
 
 use crate::profile::shares::Shares;
 use expected::Judge;
@@ -89,11 +86,11 @@ impl Comparison {
             gaps: Gaps::default(),
             waste: Vec::new(),
             operations,
-            categories: side_by_side::categories(sides),
-            modules: where_comparable(sides, side_by_side::modules),
-            kernels: where_comparable(sides, side_by_side::kernels),
+            categories: matched_rows::categories(sides),
+            modules: where_comparable(sides, matched_rows::modules),
+            kernels: where_comparable(sides, matched_rows::kernels),
             collectives: where_comparable(sides, collectives::collectives),
-            cpu_ops: side_by_side::cpu_ops(sides),
+            cpu_ops: matched_rows::cpu_ops(sides),
             is_same_gpu: judge.is_same_gpu,
             basis: judge.basis,
             thresholds: target.report.options.thresholds,
@@ -101,7 +98,7 @@ impl Comparison {
         };
         comparison.gaps = Gaps::of(&comparison);
         causes::add(sides, &mut comparison);
-        comparison.waste = shared_losses::of_both(sides, &comparison);
+        comparison.waste = shared_waste::of_both(sides, &comparison);
         comparison
     }
 }

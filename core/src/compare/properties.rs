@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::losses::{losses, misses_calls, unknown_idle_ns};
+use super::lost_data::{losses, misses_calls, unknown_idle_ns};
 use super::side::Side;
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;

@@ -4,10 +4,10 @@
 //! exposed copies, and idle time. The parts of a trace add up to its time from the first GPU activity to the last, to
 //! the nanosecond; so the differences of the parts add up to the total difference.
 
+use super::amount::Amount;
 use super::ops::Operations;
 use super::pair::{Pair, Which};
 use super::side::Side;
-use super::work_amount::Amount;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::{Arrange, Arranged};

@@ -4,11 +4,11 @@ use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::{is_fusible, of_extra_calls, part_not_fused};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
+use crate::compare::amount::AmountBy;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::compare::work_amount::AmountBy;
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {

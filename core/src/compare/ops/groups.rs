@@ -220,28 +220,22 @@ fn n_layers(all: &Rows, which: Which, rows: &[usize]) -> u64 {
 }
 
 /// Matches unmatched rows of both traces with the same key.
-fn by_key<K: std::hash::Hash + Eq + Clone>(
+fn by_key<K: std::hash::Hash + Eq>(
     alignment: &mut Alignment<MatchLevel>,
     all: &Rows,
     key: impl Fn(Which, &[usize]) -> Option<K>,
 ) -> Vec<Found> {
-    let unmatched = &alignment.unmatched;
-    let keyed = Which::ALL.into_iter().flat_map(|which| {
-        let rows = unmatched.get(which).iter().enumerate();
-        rows.map(move |(place, rows)| (which, place, rows))
+    let groups = alignment.unmatched_by(|which, place, rows| {
+        Some((key(which, rows)?, (place, all.n_calls(which, rows))))
     });
-    let keyed = keyed.filter_map(|(which, place, rows)| {
-        Some((key(which, rows)?, (which, place, all.n_calls(which, rows))))
-    });
-    let groups = grouped(
-        keyed,
-        |members: &mut Pair<Members>, (which, place, calls)| {
-            members.get_mut(which).add((place, calls));
-        },
-    );
     let mut found = Vec::new();
     for (_, members) in groups {
-        if !members.reference.places.is_empty() && !members.target.places.is_empty() {
+        if !members.reference.is_empty() && !members.target.is_empty() {
+            let members = members.map(|rows| {
+                let mut members = Members::default();
+                rows.into_iter().for_each(|row| members.add(row));
+                members
+            });
             found.push(take(alignment, MatchLevel::Meaning, &members));
         }
     }

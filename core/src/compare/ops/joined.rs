@@ -10,7 +10,6 @@ use super::MatchLevel;
 use super::groups::Found;
 use super::similar::{Rows, drop_taken, take_rows};
 use crate::base::format;
-use crate::base::group::grouped;
 use crate::compare::align::Alignment;
 use crate::compare::{Pair, Which};
 use crate::names::Family;
@@ -68,17 +67,7 @@ fn total<'a>(gemms: impl IntoIterator<Item = &'a Gemm>) -> Gemm {
 /// Matches unmatched GEMMs of one input that have as many columns together: first one with one, then all that are left.
 /// One of these may have the sizes of another GEMM, such as the output projection, which is a part of the group then.
 pub(super) fn gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
-    let unmatched = &alignment.unmatched;
-    let keyed = Which::ALL.into_iter().flat_map(|which| {
-        let rows = unmatched.get(which).iter().enumerate();
-        rows.filter_map(move |(place, rows)| {
-            let (key, gemm) = Gemm::of(all, which, place, rows)?;
-            Some((key, (which, gemm)))
-        })
-    });
-    let groups = grouped(keyed, |of_input: &mut Pair<Vec<Gemm>>, (which, gemm)| {
-        of_input.get_mut(which).push(gemm);
-    });
+    let groups = alignment.unmatched_by(|which, place, rows| Gemm::of(all, which, place, rows));
     let mut found = Vec::new();
     for (key, mut left) in groups {
         for pair in one_by_one(&mut left) {

@@ -1,12 +1,12 @@
 //! Matches the operations of two traces.
 
 use super::call_text::{CallText, Key};
+use super::figures::op_side;
 use super::groups::{self, Found};
 use super::joined;
 use super::neighbors;
 use super::scaled::pair_scaled;
 use super::scopes;
-use super::side::op_side;
 use super::similar::{
     Rows, pair_by_kernels, pair_by_operator, pair_renamed_kernels, pair_retyped_gemms,
 };

@@ -12,13 +12,13 @@
 //! the names of generated kernels and the output operand do not matter either.
 
 mod call_text;
+mod figures;
 mod groups;
 mod joined;
 mod matching;
 mod neighbors;
 mod scaled;
 mod scopes;
-mod side;
 mod similar;
 #[cfg(test)]
 mod tests;

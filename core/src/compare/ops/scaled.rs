@@ -11,7 +11,6 @@
 
 use super::MatchLevel;
 use super::similar::{Rows, drop_taken, take};
-use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
@@ -57,11 +56,7 @@ pub(super) fn pair_scaled(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
 }
 
 fn kinds(alignment: &Alignment<MatchLevel>, all: &Rows) -> Vec<Kind> {
-    let rows = Which::ALL.into_iter().flat_map(|which| {
-        let rows = alignment.unmatched.get(which).iter().enumerate();
-        rows.map(move |(place, rows)| (which, place, rows))
-    });
-    let keyed = rows.filter_map(|(which, place, rows)| {
+    let kinds = alignment.unmatched_by(|which, place, rows| {
         let text = all.text(which, rows)?;
         let first = all.operations(which, rows).next()?;
         let key = (
@@ -75,10 +70,7 @@ fn kinds(alignment: &Alignment<MatchLevel>, all: &Rows) -> Vec<Kind> {
             dims: sizes(all, which, first),
             ns: sum(all.operations(which, rows).map(|one| one.kernel_ns)),
         };
-        Some((key, (which, sized)))
-    });
-    let kinds = grouped(keyed, |kind: &mut Kind, (which, sized)| {
-        kind.get_mut(which).push(sized);
+        Some((key, sized))
     });
     let kinds = kinds.into_iter().map(|(_, mut kind)| {
         for which in Which::ALL {

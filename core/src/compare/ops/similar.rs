@@ -3,7 +3,6 @@
 
 use super::MatchLevel;
 use super::call_text::CallText;
-use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, Matched};
@@ -140,15 +139,7 @@ fn pair_by_kind<'a>(
     level: MatchLevel,
     kind: impl Fn(Which, &[usize]) -> Option<Likeness<'a>>,
 ) {
-    let unmatched = &alignment.unmatched;
-    let rows = Which::ALL.into_iter().flat_map(|which| {
-        let rows = unmatched.get(which).iter().enumerate();
-        rows.map(move |(at, rows)| (which, at, rows))
-    });
-    let of_kind = rows.filter_map(|(which, at, rows)| Some((kind(which, rows)?, (which, at))));
-    let kinds = grouped(of_kind, |places: &mut Pair<Vec<usize>>, (which, at)| {
-        places.get_mut(which).push(at);
-    });
+    let kinds = alignment.unmatched_by(|which, at, rows| Some((kind(which, rows)?, at)));
     for (_, mut of_kind) in kinds {
         if of_kind.reference.len() != of_kind.target.len() {
             continue;

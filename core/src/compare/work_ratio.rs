@@ -1,10 +1,10 @@
 //! How much work the target does for the same number of steps: with another batch size, longer sequences, more layers,
 //! each step does more or less, which makes it neither slower nor faster.
 
+use super::amount::{Amount, AmountBy};
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
 use super::words;
-use super::work_amount::{Amount, AmountBy};
 use crate::base::group::grouped;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
