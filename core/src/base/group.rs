@@ -16,6 +16,17 @@ pub(crate) fn grouped<K: Hash + Eq, T, A: Default>(
     groups.into_iter().collect()
 }
 
+/// How often each key occurs.
+pub(crate) fn counted<K: Hash + Eq>(keys: impl IntoIterator<Item = K>) -> Vec<(K, usize)> {
+    let keys = keys.into_iter().map(|key| (key, ()));
+    grouped(keys, |count, ()| *count += 1)
+}
+
+/// The sum of the times of each key.
+pub(crate) fn summed<K: Hash + Eq>(times: impl IntoIterator<Item = (K, i64)>) -> Vec<(K, i64)> {
+    grouped(times, |sum: &mut i64, ns| *sum = sum.saturating_add(ns))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +38,7 @@ mod tests {
             grouped(items, Vec::push),
             [("b", vec![1, 3]), ("a", vec![2])]
         );
+        assert_eq!(summed(items), [("b", 4), ("a", 2)]);
+        assert_eq!(counted(["b", "a", "b"]), [("b", 2), ("a", 1)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Series: values of runs, by what is compared and by build.
 
-use crate::base::group::grouped;
+use crate::base::group::{grouped, summed};
 use crate::base::sort::{Arrange, Gather};
 use crate::fleet::builds::Builds;
 use crate::fleet::metric::Metric;
@@ -185,7 +185,7 @@ fn values(fleet: &Fleet, metric: Metric) -> Vec<Value> {
 type Named = (Text, Option<Text>);
 
 fn named_sums(rows: impl Iterator<Item = ((u32, Text), i64)>) -> Vec<Value> {
-    let sums = grouped(rows, |sum: &mut i64, ns| *sum = sum.saturating_add(ns));
+    let sums = summed(rows);
     let sums = sums.into_iter().map(|((run, name), ns)| Value {
         run,
         op: None,

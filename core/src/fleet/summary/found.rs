@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{Cause, Lost, Pattern, Rejected};
-use crate::base::group::grouped;
+use crate::base::group::{grouped, summed};
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::map::Set;
 use crate::base::sort::{Arranged, Gather};
@@ -59,10 +59,9 @@ pub(super) fn lost(runs: &[&RunRow]) -> Vec<Lost> {
         let losses = runs.iter().filter_map(|run| Some((run.model, of(run)?)));
         let losses: Vec<_> = losses.collect();
         let lost_ns = sum(losses.iter().map(|(_, ns)| *ns));
-        let models = grouped(losses.iter().copied(), |sum: &mut i64, ns| {
-            *sum = sum.saturating_add(ns);
-        });
-        let most = models.into_iter().min_by_key(|(_, ns)| Reverse(*ns));
+        let most = summed(losses.iter().copied())
+            .into_iter()
+            .min_by_key(|(_, ns)| Reverse(*ns));
         let (model, model_lost_ns) = most.unwrap_or_default();
         Lost {
             cause,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::format;
-use crate::base::group::grouped;
+use crate::base::group::counted;
 use crate::base::map::Set;
 use crate::hardware::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
@@ -120,14 +120,12 @@ pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
 
 fn names_of_used(profile: &Profile) -> Option<String> {
     let names = used(profile).into_iter().map(|device| device.name.trim());
-    let named = names.filter(|name| !name.is_empty()).map(|name| (name, ()));
+    let names = counted(names.filter(|name| !name.is_empty())).into_iter();
     let names = format::joined(
-        grouped(named, |count: &mut usize, ()| *count += 1)
-            .into_iter()
-            .map(|(name, count)| match count {
-                1 => name.to_owned(),
-                _ => format!("{count} × {name}"),
-            }),
+        names.map(|(name, count)| match count {
+            1 => name.to_owned(),
+            _ => format!("{count} × {name}"),
+        }),
         ", ",
     );
     (!names.is_empty()).then_some(names)
