@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use dormer_core::import::{is_called_like_a_trace, is_called_like_traces};
-use dormer_core::job::file_head::Head;
+use dormer_core::job::files::head::Head;
 use flate2::read::MultiGzDecoder;
 use serde::Serialize;
 

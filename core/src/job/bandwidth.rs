@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Job;
 use super::analysis::Analysis;
-use super::network::{Link, SMALL_BYTES};
+use super::analysis::network::{Link, SMALL_BYTES};
 use crate::base::sort::Arranged;
 use crate::hardware;
 

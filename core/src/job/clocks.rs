@@ -13,7 +13,7 @@ use super::Rank;
 use super::digest::Collective;
 use super::groups::Group;
 use super::matching::Matched;
-use crate::base::group::grouped;
+use crate::base::group::{counted, grouped};
 use crate::base::interval::Interval;
 use crate::base::sort::{Arrange, Arranged, FirstMax};
 use estimate::{Estimate, Sample};
@@ -446,9 +446,8 @@ impl DisjointSets {
             ..Clock::default()
         };
         let mut clocks = vec![unknown; self.tree.len()];
-        let trees = (0..self.tree.len()).map(|rank| (self.root(rank), ()));
-        let sizes = grouped(trees, |n: &mut usize, ()| *n += 1).into_iter();
-        let largest = sizes.first_max_by_key(|one| one.1);
+        let trees = counted((0..self.tree.len()).map(|rank| self.root(rank)));
+        let largest = trees.into_iter().first_max_by_key(|one| one.1);
         let mut open: Vec<usize> = largest.into_iter().map(|(root, _)| root).collect();
         if let Some(first) = open.first().and_then(|root| clocks.get_mut(*root)) {
             first.is_joined = true;

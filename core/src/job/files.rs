@@ -1,9 +1,12 @@
 //! Which digests belong to one job, and which are excluded.
 
+pub mod head;
+pub(super) mod merged;
+
 use std::fmt;
 
 use super::Rank;
-use super::coordinates::{Coordinates, numbers};
+use super::digest::coordinates::{Coordinates, numbers};
 use super::digest::{Digest, NamedGroup, RankFrom, SourceFile};
 use crate::base::format;
 use crate::base::interval::Interval;

@@ -3,7 +3,7 @@
 use super::digest::{Collective, Digest};
 use super::groups::{Group, ranks_of};
 use super::{JobStep, Rank};
-use crate::base::group::grouped;
+use crate::base::group::{counted, grouped};
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, Arranged};
 use crate::names::collective::CollectiveKind;
@@ -346,10 +346,7 @@ fn by_order<'a>(
     keyed: &mut Vec<Keyed<'a>>,
     mut leave_out: impl FnMut(usize),
 ) {
-    let counts = grouped(
-        lists.iter().map(|list| (contents(list), ())),
-        |n: &mut usize, ()| *n += 1,
-    );
+    let counts = counted(lists.iter().map(|list| contents(list)));
     let leading = counts.into_iter().reduce(|most, next| {
         let rank = |of: &(Vec<Content>, usize)| (of.1, of.0.len());
         if rank(&next) > rank(&most) {
@@ -401,10 +398,7 @@ fn shift(leading: &[Content], list: &[Content]) -> Option<i64> {
 
 /// Entries that differ from the majority.
 fn disagreeing<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<&'e Entry<'a>> {
-    let counts = grouped(
-        entries.iter().map(|entry| (entry.content, ())),
-        |n: &mut usize, ()| *n += 1,
-    );
+    let counts = counted(entries.iter().map(|entry| entry.content));
     let most = counts
         .into_iter()
         .reduce(|most, next| if next.1 > most.1 { next } else { most });

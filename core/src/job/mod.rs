@@ -11,7 +11,10 @@
 //! | [`Digest`] | the summary kept of one rank |
 //! | [`JobFiles`](files::JobFiles) | which digests belong to one job, window by window of the profiler; what is excluded, and why |
 //! | [`Job`] | the ranks of a window: their groups, and which collectives belong together |
-//! | [`Analysis`] | which ranks delay the others, why, and what a change would save |
+//! | [`Analysis`] | which ranks delay the others, why, and what a change would save; `analysis/` has a file for each question |
+//!
+//! `groups`, `matching`, `clocks` and `hosts` build the [`Job`]. `findings`, `sheets`, `overview` and `strip` show the
+//! [`Analysis`].
 //!
 //! Each rank's times are on its own clock until `clocks` has estimated the offsets between them.
 
@@ -19,35 +22,18 @@ pub mod alignment;
 pub mod analysis;
 pub mod bandwidth;
 pub(crate) mod cards;
-pub(crate) mod cause;
 pub(crate) mod clocks;
-pub(crate) mod coordinates;
-pub(crate) mod delay;
 pub mod digest;
-pub(crate) mod experts;
-pub mod file_head;
 pub mod files;
 mod findings;
-pub(crate) mod flow;
 pub(crate) mod groups;
 mod hosts;
-pub(crate) mod late_by;
 pub(crate) mod matching;
-mod merged;
-pub(crate) mod network;
 pub mod overview;
-pub(crate) mod pipeline;
-pub(crate) mod replay;
-pub(crate) mod roles;
-pub(crate) mod same_work;
-pub(crate) mod sequence;
 pub mod sheets;
 pub mod strip;
 #[cfg(test)]
 pub(crate) mod testing;
-pub(crate) mod timing;
-pub(crate) mod unfinished;
-pub(crate) mod what_if;
 
 use crate::base::sort::Arrange;
 use crate::job::clocks::Clocks;
@@ -57,9 +43,9 @@ use crate::job::groups::Group;
 use crate::job::matching::{Matched, Unmatched};
 
 pub use analysis::Analysis;
+pub use analysis::network::NetworkFigures;
 pub use digest::Digest;
-pub use merged::{digests, one_rank};
-pub use network::NetworkFigures;
+pub use files::merged::{digests, one_rank};
 
 /// One rank of a job.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use super::findings;
 use super::sheets;
 use super::{Job, Rank};
 use crate::base::format;
-use crate::base::group::grouped;
+use crate::base::group::summed;
 use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::FirstMax;
@@ -212,7 +212,7 @@ fn others_wait_in(context: &Context, card: &JobCard) -> Option<&'static str> {
         let ns = sum(of_others.filter_map(|(_, ns)| ns));
         Some((kind, ns))
     });
-    let by_kind = grouped(waits, |all: &mut i64, ns| *all = all.saturating_add(ns)).into_iter();
+    let by_kind = summed(waits).into_iter();
     let most = by_kind.first_max_by_key(|one| one.1);
     most.filter(|(_, ns)| *ns > 0).map(|(kind, _)| kind)
 }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Job;
 use super::analysis::Analysis;
-use super::flow::{Node, Part};
+use super::analysis::flow::{Node, Part};
+use super::analysis::unfinished::sized;
 use super::sheets::waits_in;
-use super::unfinished::sized;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 

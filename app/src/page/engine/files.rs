@@ -1,7 +1,7 @@
 //! Files that are opened together, or beside what is open: which of them are opened, and as what.
 
 use dormer_core::import::{ENDINGS_IN_WORDS, ExecutionTrace, FileKind, is_called_like_an_archive};
-use dormer_core::job::file_head::{Head, are_one_job};
+use dormer_core::job::files::head::{Head, are_one_job};
 use leptos::prelude::*;
 use web_sys::File;
 

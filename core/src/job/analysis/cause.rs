@@ -12,7 +12,6 @@ use serde::Serialize;
 use experts::Experts;
 pub(crate) use hosts::slow_hosts;
 
-use super::Job;
 use super::delay::{Delay, Excess};
 use super::experts::HOT;
 use super::late_by::LateBy;
@@ -23,6 +22,7 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::{mean_of_middle_ns, median};
+use crate::job::Job;
 
 /// Anything shorter than this, or than this share of the step, is no cause.
 const LEAST_NS: i64 = 50_000;
@@ -187,7 +187,7 @@ enum Sort {
 }
 
 /// The causes, largest saving first.
-pub(super) fn find(analysis: &Estimator) -> Vec<Cause> {
+pub(crate) fn find(analysis: &Estimator) -> Vec<Cause> {
     let job = analysis.job;
     let experts = Experts::new(analysis);
     let mut found: Vec<(usize, Sort, Vec<usize>)> = Vec::new();

@@ -3,12 +3,12 @@
 
 use serde::Serialize;
 
-use super::Job;
-use super::digest::OwnTime;
 use super::flow::{Flow, Part};
 use super::late_by::LateBy;
 use crate::base::interval::sum;
 use crate::base::map::Map;
+use crate::job::Job;
+use crate::job::digest::OwnTime;
 
 /// How much longer parts of a rank's own time are than those of its peers, in nanoseconds; the parts add up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -81,7 +81,7 @@ pub(crate) struct Delay {
 }
 
 impl Delay {
-    pub(super) fn add(&mut self, other: &Delay) {
+    pub(crate) fn add(&mut self, other: &Delay) {
         self.excess.add(other.excess);
         self.n += other.n;
         self.n_last += other.n_last;
@@ -112,7 +112,7 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    pub(super) fn new(job: &Job, flow: &Flow) -> Delays {
+    pub(crate) fn new(job: &Job, flow: &Flow) -> Delays {
         let row = vec![Delay::default(); job.ranks.len()];
         let mut of_steps = vec![row.clone(); job.steps.len()];
         let mut outside = row.clone();
@@ -189,7 +189,7 @@ fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::roles::Layout;
+    use crate::job::analysis::roles::Layout;
     use crate::job::testing::{MS, TestJob};
     use crate::names::cpu_activity::CpuActivity;
 

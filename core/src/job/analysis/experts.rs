@@ -1,11 +1,11 @@
 //! Expert parallelism: how many tokens each rank gets, and whether the same rank always gets the most.
 
-use super::Job;
-use super::matching::{Matched, Member};
 use super::network::is_uneven;
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, Arranged};
+use crate::job::Job;
+use crate::job::matching::{Matched, Member};
 
 /// A rank is hot if it gets more than [`HOT`] times the mean in this percentage of the exchanges.
 const PERSISTS_PERCENT: usize = 60;

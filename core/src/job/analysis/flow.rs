@@ -4,12 +4,12 @@
 mod order;
 mod peers;
 
-use super::Job;
-use super::digest::{Collective, Digest, OwnTime};
-use super::matching::Matched;
 use super::roles::Layout;
 use crate::base::interval::Interval;
 use crate::base::sort::FirstMax;
+use crate::job::Job;
+use crate::job::digest::{Collective, Digest, OwnTime};
+use crate::job::matching::Matched;
 
 /// All collectives of a job. An unmatched one is a node of its own.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,18 +1,38 @@
 //! The results of analyzing a job: computed once, read by sheets, findings and the page.
+//!
+//! `flow` puts the collectives of all ranks in causal order, `timing` on the common clock; `replay` runs them again with
+//! other times. The other files ask: who is late (`delay`, `late_by`, `cause`), whose work differs (`same_work`,
+//! `experts`, `sequence`, `pipeline`), how fast the data moves (`network`), what never ends (`unfinished`), how the
+//! ranks are laid out (`roles`), and what a change would save (`what_if`).
+
+pub(crate) mod cause;
+pub(crate) mod delay;
+pub(crate) mod experts;
+pub(crate) mod flow;
+pub(crate) mod late_by;
+pub(crate) mod network;
+pub(crate) mod pipeline;
+pub(crate) mod replay;
+pub(crate) mod roles;
+pub(crate) mod same_work;
+pub(crate) mod sequence;
+pub(crate) mod timing;
+pub(crate) mod unfinished;
+pub(crate) mod what_if;
 
 use serde::Serialize;
 
 use super::Job;
-use super::cause::{self, Cause, slow_hosts};
-use super::delay::Delays;
-use super::experts::{Exchange, exchanges};
-use super::flow::Flow;
-use super::network::{Network, NetworkFigures, SlowStep};
-use super::replay::{Gain, Replay};
-use super::roles::Layout;
-use super::same_work::SameWork;
-use super::timing::Timing;
-use super::what_if::{Estimator, WhatIf};
+use cause::{Cause, slow_hosts};
+use delay::Delays;
+use experts::{Exchange, exchanges};
+use flow::Flow;
+use network::{Network, NetworkFigures, SlowStep};
+use replay::{Gain, Replay};
+use roles::Layout;
+use same_work::SameWork;
+use timing::Timing;
+use what_if::{Estimator, WhatIf};
 
 /// The results of analyzing a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]

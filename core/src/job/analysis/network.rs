@@ -2,15 +2,15 @@
 
 mod figures;
 
-use super::Job;
-use super::digest::{Collective, Digest};
-use super::matching::Matched;
 use super::timing::Timing;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::map::{Map, Set};
 use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::{median_ns, p95_ns};
+use crate::job::Job;
+use crate::job::digest::{Collective, Digest};
+use crate::job::matching::Matched;
 use crate::names::collective::CollectiveKind;
 use figures::figure_gbps;
 

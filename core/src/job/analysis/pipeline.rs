@@ -5,16 +5,16 @@
 //! micro-batch: before the first collective of the step, before the last one, and between the last one and the end of
 //! the step.
 
-use super::digest::{Collective, Digest};
 use super::roles::{Layout, Role};
 use super::same_work::SameWork;
 use super::timing::Timing;
-use super::{Analysis, Job};
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, percent_of, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::import::warning::{Warning, WarningKind};
+use crate::job::digest::{Collective, Digest};
+use crate::job::{Analysis, Job};
 use crate::names::collective::CollectiveKind;
 
 /// A rank in a step of a pipeline.

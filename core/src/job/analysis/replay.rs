@@ -7,9 +7,9 @@
 
 use serde::Serialize;
 
-use super::Job;
 use super::flow::{Flow, Node};
 use crate::base::interval::Interval;
+use crate::job::Job;
 
 /// A job that can be replayed.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub(crate) struct StepTime {
     pub(crate) span: Interval,
     /// The parts that end the step: the last one to end.
     #[serde(skip)]
-    pub(super) ends_with: Vec<usize>,
+    pub(crate) ends_with: Vec<usize>,
 }
 
 /// The times to replay a job with.
@@ -60,7 +60,7 @@ impl Gain {
 
 impl Replay {
     /// `None` where the clocks of the ranks cannot be compared, or no collective belongs to a step.
-    pub(super) fn new(job: &Job, flow: &Flow) -> Option<Replay> {
+    pub(crate) fn new(job: &Job, flow: &Flow) -> Option<Replay> {
         if !job.clocks.are_comparable {
             return None;
         }
@@ -192,7 +192,7 @@ fn first_start_ns(job: &Job, step: usize, end_ns: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::roles::Layout;
+    use crate::job::analysis::roles::Layout;
     use crate::job::testing::{MS, TestJob};
 
     fn two_steps() -> (Job, Flow, Replay) {

@@ -1,12 +1,12 @@
 //! What the process groups of a job are used for, and how its ranks are laid out.
 
-use super::Job;
-use super::groups::Group;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::base::stats::medians_of_others;
+use crate::job::Job;
+use crate::job::groups::Group;
 
 use crate::names::collective::{CollectiveKind, Purpose, purpose_of_group};
 

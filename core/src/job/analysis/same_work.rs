@@ -9,13 +9,13 @@ mod speed;
 
 use serde::Serialize;
 
-use super::Job;
-use super::digest::TextId;
 use super::roles::Layout;
 use crate::base::interval::sum;
 use crate::base::map::{Map, Set};
 use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::medians_of_others;
+use crate::job::Job;
+use crate::job::digest::TextId;
 
 pub(crate) use extra::MoreWork;
 pub(crate) use slow::{SlowCategory, SlowWork};
@@ -107,7 +107,7 @@ struct Item {
 const LEAST_WITH_SEVERAL_PERCENT: i64 = 20;
 
 impl SameWork {
-    pub(super) fn new(job: &Job, layout: &Layout) -> SameWork {
+    pub(crate) fn new(job: &Job, layout: &Layout) -> SameWork {
         let n_ranks = job.ranks.len();
         let (mut items, texts) = items(job);
         let mut same = SameWork {

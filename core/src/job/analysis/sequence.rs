@@ -7,9 +7,9 @@
 //! 2       2                      0 1 2
 //! ```
 
-use super::Job;
 use super::roles::{Layout, Role};
 use super::same_work::SameWork;
+use crate::job::Job;
 use crate::names::{Family, family_of_kernel};
 
 /// The last rank of a group must have at least this many times the work of the first.

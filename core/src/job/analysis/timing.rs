@@ -1,9 +1,9 @@
 //! When the ranks of a collective started and ended, on the common clock.
 
-use super::Job;
-use super::matching::{Matched, Member};
 use crate::base::interval::Interval;
 use crate::base::sort::FirstMax;
+use crate::job::Job;
+use crate::job::matching::{Matched, Member};
 
 /// A collective on the common clock.
 #[derive(Debug, Clone, PartialEq, Eq)]

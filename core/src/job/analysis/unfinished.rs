@@ -2,14 +2,14 @@
 
 mod transfers;
 
-use super::Job;
-use super::digest::{Collective, Digest};
-use super::groups::{Group, ranks_of};
-use super::matching::Matched;
 use super::network::{is_uneven, message_bytes};
 use crate::base::format;
-use crate::base::group::grouped;
+use crate::base::group::counted;
 use crate::base::sort::{Arrange, Arranged, FirstMax};
+use crate::job::Job;
+use crate::job::digest::{Collective, Digest};
+use crate::job::groups::{Group, ranks_of};
+use crate::job::matching::Matched;
 use crate::names::collective::CollectiveKind;
 
 /// A kernel of a collective that one of its ranks lacks is that of a job that hangs only if it runs at least this long,
@@ -57,7 +57,7 @@ type Call<'a> = (&'a Collective, bool);
 
 /// For each group the first collective that never ends, and for each pair of ranks the first transfer, if a rank is
 /// known that does not take part in it. Where that rank waits itself, only what it waits for is given.
-pub(super) fn find(job: &Job) -> Vec<Hang> {
+pub(crate) fn find(job: &Job) -> Vec<Hang> {
     let found = job.groups.iter().enumerate().flat_map(|(at, group)| {
         let of_all = of_calls(job, at, group).or_else(|| of_kernels(job, at, group));
         of_all
@@ -102,9 +102,8 @@ fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Hang> {
         Some((rank, of, label(digest, of)))
     });
     let calling: Vec<(usize, &Collective, String)> = calling.collect();
-    let labels = calling.iter().map(|(.., label)| (label.as_str(), ()));
-    let counts = grouped(labels, |n: &mut usize, ()| *n += 1);
-    let most = counts.into_iter().first_max_by_key(|(_, n)| *n);
+    let labels = counted(calling.iter().map(|(.., label)| label.as_str()));
+    let most = labels.into_iter().first_max_by_key(|(_, n)| *n);
     let called = most?.0.to_owned();
     let others = calling.iter().filter(|(.., label)| *label != called);
     let others: Vec<(usize, String)> = others
@@ -233,7 +232,7 @@ fn label(digest: &Digest, of: &Collective) -> String {
 }
 
 /// The same with another noun: "receive of 33.6 MB".
-pub(super) fn sized(digest: &Digest, of: &Collective, kind: &str) -> String {
+pub(crate) fn sized(digest: &Digest, of: &Collective, kind: &str) -> String {
     match message_bytes(digest, of).filter(|_| !is_uneven(digest, of)) {
         Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
         None => kind.to_owned(),

@@ -7,9 +7,7 @@ mod together;
 
 use serde::Serialize;
 
-use super::Job;
 use super::delay::Delays;
-use super::digest::OwnTime;
 use super::experts::Exchange;
 use super::flow::{Flow, Part};
 use super::network::{FAR_BELOW_PERCENT, Network};
@@ -20,6 +18,8 @@ use super::same_work::{LEAST_RATIO, SameWork};
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::stats::mean_of_middle_ns;
+use crate::job::Job;
+use crate::job::digest::OwnTime;
 
 /// A change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::coordinates::Coordinates;
 use crate::base::labels::labeled;
 use crate::hardware::detect;
-use crate::job::coordinates::Coordinates;
 use crate::trace::{Trace, distributed};
 
 labeled! {

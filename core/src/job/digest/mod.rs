@@ -5,6 +5,7 @@
 //! compare ranks.
 
 mod collectives;
+pub(crate) mod coordinates;
 mod file;
 mod identity;
 mod late;

@@ -14,11 +14,11 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::coordinates::Coordinates;
-use super::digest::{Digest, RankFrom, SourceFile};
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::import::Imported;
+use crate::job::digest::coordinates::Coordinates;
+use crate::job::digest::{Digest, RankFrom, SourceFile};
 use crate::profile::Profile;
 use crate::trace::event_args::arg;
 use crate::trace::{EventId, FlowPoint, FlowTable, Trace, TrackId};

@@ -8,10 +8,10 @@ use crate::base::interval::{percent_of, sum};
 use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::mean_of_middle_ns;
 use crate::base::value::{Table, Value, cell_columns};
+use crate::job::analysis::experts::{Load, by_rank};
+use crate::job::analysis::pipeline::{Bubble, bubbles, loads};
+use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::{JobCard, ShownTable};
-use crate::job::experts::{Load, by_rank};
-use crate::job::pipeline::{Bubble, bubbles, loads};
-use crate::job::what_if::WhatIf;
 
 /// Stages of a pipeline count as uneven from this multiple of the mean on.
 const UNEVEN_STAGES: f64 = 1.1;

@@ -7,10 +7,10 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::{Arrange, FirstMax};
 use crate::base::value::{Table, Value, cell_columns};
+use crate::job::analysis::cause::{Cause, Why};
+use crate::job::analysis::replay::Gain;
+use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::{JobCard, ShownTable};
-use crate::job::cause::{Cause, Why};
-use crate::job::replay::Gain;
-use crate::job::what_if::WhatIf;
 
 /// Up to this many ranks are checked one by one for whether they count: each check replays the job.
 const MOST_CHECKED: usize = 32;

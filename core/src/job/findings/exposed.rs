@@ -6,8 +6,8 @@ use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arranged;
 use crate::base::value::{Table, Value, cell_columns};
+use crate::job::analysis::network::Link;
 use crate::job::cards::{JobCard, ShownTable};
-use crate::job::network::Link;
 
 /// Exposed communication without waiting is worth a finding from this share of the run on.
 const LEAST_PERCENT: f64 = 10.0;

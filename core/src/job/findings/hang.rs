@@ -4,8 +4,8 @@ use super::Context;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::sort::Arranged;
+use crate::job::analysis::unfinished::{Half, Hang};
 use crate::job::cards::JobCard;
-use crate::job::unfinished::{Half, Hang};
 
 /// The ranks that do not call a collective in which the others wait, or that call another one: one card for all that the
 /// same ranks do not call.

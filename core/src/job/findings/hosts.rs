@@ -3,9 +3,9 @@
 use super::Context;
 use super::ranks::{late_by, most_times, times};
 use crate::base::format;
+use crate::job::analysis::cause::{self, Cause, Why};
+use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::JobCard;
-use crate::job::cause::{self, Cause, Why};
-use crate::job::what_if::WhatIf;
 
 /// A host on which all ranks delay the others.
 pub(super) struct SlowHost {

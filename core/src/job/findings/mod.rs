@@ -1,5 +1,5 @@
 //! Findings about a job. Each names the rank, group or step that it is about, and quantifies its saving by the
-//! [replay](super::replay), never by adding up waits.
+//! [replay](super::analysis::replay), never by adding up waits.
 //!
 //! To add a finding, add a row to [`RULES`].
 
@@ -17,12 +17,12 @@ mod together;
 
 use super::Job;
 use super::analysis::Analysis;
+use super::analysis::cause::{Cause, Why};
+use super::analysis::replay::Gain;
+use super::analysis::unfinished::{self, Hang};
+use super::analysis::what_if::WhatIf;
 use super::cards::{JobCard, NO_WAITING};
-use super::cause::{Cause, Why};
 use super::files::Excluded;
-use super::replay::Gain;
-use super::unfinished::{self, Hang};
-use super::what_if::WhatIf;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arranged;

@@ -3,9 +3,9 @@
 use super::Context;
 use crate::base::format;
 use crate::base::value::{Table, Value, cell_columns};
+use crate::job::analysis::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
+use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::{JobCard, ShownTable};
-use crate::job::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
-use crate::job::what_if::WhatIf;
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use super::Context;
 use crate::base::format;
-use crate::base::group::grouped;
+use crate::base::group::summed;
 use crate::base::interval::sum;
 use crate::base::value::{Table, Value, cell_columns};
+use crate::job::analysis::cause::{Cause, Slower, Why};
+use crate::job::analysis::late_by::LateBy;
 use crate::job::cards::{JobCard, ShownTable};
-use crate::job::cause::{Cause, Slower, Why};
-use crate::job::late_by::LateBy;
 use crate::names::cpu_activity::CpuActivity;
 
 /// Maximum number of rows of evidence.
@@ -248,8 +248,7 @@ pub(super) fn late_by(causes: &[&Cause]) -> Option<LateBy> {
         Why::HostLate { by, .. } => by.first(),
         _ => None,
     });
-    let by = by.map(|(by, ns)| (by, *ns));
-    let by = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns));
+    let by = summed(by.map(|(by, ns)| (by, *ns)));
     let all_ns = sum(by.iter().map(|(_, ns)| *ns));
     let most = by.into_iter();
     let (by, ns) = most.max_by_key(|(by, ns)| (*ns, Reverse(by.label())))?;

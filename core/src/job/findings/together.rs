@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use super::Context;
 use super::ranks::{AFTER_LAST, late_action, times};
 use crate::base::format;
-use crate::base::group::grouped;
+use crate::base::group::summed;
 use crate::base::interval::sum;
+use crate::job::analysis::flow::Node;
+use crate::job::analysis::late_by::LateBy;
+use crate::job::analysis::sequence;
+use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::JobCard;
-use crate::job::flow::Node;
-use crate::job::late_by::LateBy;
-use crate::job::sequence;
-use crate::job::what_if::WhatIf;
 use crate::job::{Analysis, Job};
 use crate::names::cpu_activity::CpuActivity;
 
@@ -73,7 +73,7 @@ pub(super) fn late(context: &Context) -> Option<JobCard> {
     });
     let late: Vec<(&str, i64)> = late.filter(|(_, ns)| *ns > 0).collect();
     let all_ns = sum(late.iter().map(|(_, ns)| *ns));
-    let by = grouped(late, |all: &mut i64, ns| *all = all.saturating_add(ns)).into_iter();
+    let by = summed(late).into_iter();
     let most = by.max_by_key(|(by, ns)| (*ns, Reverse(*by)));
     let most = most.filter(|(_, ns)| *ns * 2 >= all_ns);
     let by = most.and_then(|(by, _)| LateBy::of(by));
@@ -140,8 +140,7 @@ pub(super) fn reduced_often(context: &Context) -> Option<JobCard> {
     let parts = repeated
         .iter()
         .flat_map(|node| context.analysis.flow.parts_of(node));
-    let exposed = parts.map(|part| (part.rank, part.exposed_ns(context.job)));
-    let exposed = grouped(exposed, |all: &mut i64, ns| *all = all.saturating_add(ns));
+    let exposed = summed(parts.map(|part| (part.rank, part.exposed_ns(context.job))));
     let most_ns = exposed.into_iter().map(|(_, ns)| ns).max();
     let saving_ns = saving_ns.zip(most_ns).map(|(ns, most)| ns.min(most));
     let card = JobCard {

@@ -2,8 +2,8 @@
 
 use crate::base::format;
 use crate::job::Job;
+use crate::job::analysis::network::Network;
 use crate::job::files::Excluded;
-use crate::job::network::Network;
 use crate::job::sheets::matching_notes;
 
 /// At most this many sentences about unmatched collectives are shown; the sheet has all.

@@ -8,16 +8,16 @@ use crate::base::interval::percent_of;
 use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::base::stats::median_ns;
 use crate::base::value::{Table, Value, cell_columns};
+use crate::job::analysis::cause::Cause;
+use crate::job::analysis::delay::Delay;
+use crate::job::analysis::network::Link;
+use crate::job::analysis::roles::{described, stride};
+use crate::job::analysis::timing::Timing;
+use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::ShownTable;
-use crate::job::cause::Cause;
 use crate::job::clocks::Clock;
-use crate::job::delay::Delay;
 use crate::job::digest::{GpuTime, Step};
-use crate::job::network::Link;
-use crate::job::roles::{described, stride};
 use crate::job::sheets::Waits;
-use crate::job::timing::Timing;
-use crate::job::what_if::WhatIf;
 use crate::job::{Analysis, Job, Rank};
 
 /// Maximum number of rows of the tables of links and of groups; the sheets have all.

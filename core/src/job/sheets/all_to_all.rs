@@ -12,10 +12,8 @@ use crate::base::stats::Stats;
 /// The only name that the reference includes in these sheets.
 const NAME: &str = "all_to_allv";
 
-/// An all-to-all with the data of its columns.
-pub(super) struct Row<'a> {
-    joint: Joint<'a>,
-    first: &'a Call<'a>,
+/// The figures of an all-to-all.
+pub(super) struct Exchange {
     wall_us: f64,
     durations: Stats,
     /// What ranks send, in MiB.
@@ -23,15 +21,8 @@ pub(super) struct Row<'a> {
     throughputs: Option<Stats>,
 }
 
-impl<'a> JointRow<'a> for Row<'a> {
-    fn joint(&self) -> &Joint<'a> {
-        &self.joint
-    }
-
-    fn first(&self) -> &Call<'a> {
-        self.first
-    }
-}
+/// An all-to-all with the data of its columns.
+pub(super) type Row<'a> = JointRow<'a, Exchange>;
 
 impl<'a> Row<'a> {
     fn new(joint: Joint<'a>) -> Option<Row<'a>> {
@@ -46,20 +37,22 @@ impl<'a> Row<'a> {
         let throughputs: Option<Vec<f64>> = throughputs.collect();
         Some(Row {
             first: joint.first()?.call,
-            wall_us: end_us - start_us,
-            durations: Stats::of(durations)?,
-            given: given.and_then(Stats::of),
-            throughputs: throughputs.and_then(Stats::of),
+            figures: Exchange {
+                wall_us: end_us - start_us,
+                durations: Stats::of(durations)?,
+                given: given.and_then(Stats::of),
+                throughputs: throughputs.and_then(Stats::of),
+            },
             joint,
         })
     }
 
     fn throughput(&self) -> Option<f64> {
-        per_second(self.given?.sum, self.wall_us)
+        per_second(self.figures.given?.sum, self.figures.wall_us)
     }
 
     fn imbalance(&self) -> Option<f64> {
-        let given = self.given?;
+        let given = self.figures.given?;
         Some(given.max / given.mean).filter(|of| of.is_finite())
     }
 
@@ -81,15 +74,15 @@ pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
             identity(),
             columns![Row:
                 "stream", Number, |of| known(of.first.of.stream), "The stream of the first rank's kernel.";
-                "total data communicated (MB)", Number, |of| float(of.given.map(|of| of.sum)), "What all ranks contribute, in units of 1024² bytes.";
+                "total data communicated (MB)", Number, |of| float(of.figures.given.map(|of| of.sum)), "What all ranks contribute, in units of 1024² bytes.";
                 "total nelems communicated", Number, |of| known(of.elements()), "Elements that all ranks contribute.";
-                "wall_time (us)", Us, |of| float(Some(of.wall_us)), "From the first start to the last end.";
-                "max_rank_dur (us)", Us, |of| float(Some(of.durations.max)), "The longest duration of a rank.";
-                "min_rank_dur (us)", Us, |of| float(Some(of.durations.min)), "The shortest duration of a rank.";
-                "avg_rank_dur (us)", Us, |of| float(Some(of.durations.mean)), "The mean of the durations.";
+                "wall_time (us)", Us, |of| float(Some(of.figures.wall_us)), "From the first start to the last end.";
+                "max_rank_dur (us)", Us, |of| float(Some(of.figures.durations.max)), "The longest duration of a rank.";
+                "min_rank_dur (us)", Us, |of| float(Some(of.figures.durations.min)), "The shortest duration of a rank.";
+                "avg_rank_dur (us)", Us, |of| float(Some(of.figures.durations.mean)), "The mean of the durations.";
                 "throughput (GB/s)", Number, |of| float(of.throughput()), "What all ranks contribute over wall_time, in units of 1024³ bytes a second.";
-                "max_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.max)), "What a rank contributes over its own duration, the largest of all ranks.";
-                "min_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.min)), "What a rank contributes over its own duration, the smallest of all ranks.";
+                "max_rank_throughput (GB/s)", Number, |of| float(of.figures.throughputs.map(|of| of.max)), "What a rank contributes over its own duration, the largest of all ranks.";
+                "min_rank_throughput (GB/s)", Number, |of| float(of.figures.throughputs.map(|of| of.min)), "What a rank contributes over its own duration, the smallest of all ranks.";
                 "size_imbalance", Number, |of| float(of.imbalance()), "The largest contribution over the mean one.";
                 "skew in start time", Us, |of| float(Some(of.joint.start_skew_us())), "From the first start to the last one.";
                 "skew in end time", Us, |of| float(Some(of.joint.end_skew_us())), "From the first end to the last one.";
@@ -142,11 +135,11 @@ impl<'a> Alike<'a> {
         Some(Alike {
             first: rows.first()?.first,
             n: rows.len(),
-            data: of(|row| Some(row.given?.sum)),
-            wall: of(|row| Some(row.wall_us))?,
+            data: of(|row| Some(row.figures.given?.sum)),
+            wall: of(|row| Some(row.figures.wall_us))?,
             throughput: of(Row::throughput),
             imbalance: of(Row::imbalance),
-            longest: of(|row| Some(row.durations.max))?,
+            longest: of(|row| Some(row.figures.durations.max))?,
             start_skew: of(|row| Some(row.joint.start_skew_us()))?,
             end_skew: of(|row| Some(row.joint.end_skew_us()))?,
         })

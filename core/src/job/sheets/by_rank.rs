@@ -20,29 +20,30 @@ pub(super) struct ByRank<J, P> {
 }
 
 /// A row of such a sheet: what several ranks did together.
-pub(super) trait JointRow<'a> {
-    fn joint(&self) -> &Joint<'a>;
-
+pub(super) struct JointRow<'a, F> {
+    pub(super) joint: Joint<'a>,
     /// What its first rank did.
-    fn first(&self) -> &Call<'a>;
+    pub(super) first: &'a Call<'a>,
+    /// What its columns show of it.
+    pub(super) figures: F,
 }
 
 /// The columns that identify the collective of a row.
-pub(super) fn identity<'a, J: JointRow<'a>>() -> Vec<Col<J>> {
-    columns![J:
-        "collective_id", Text, |of| text(&of.first().id()), "Process group and position in it.";
-        "Process Group Name", Text, |of| text(of.first().group), "The group of ranks that took part.";
-        "Process Group Ranks", Text, |of| text(&of.first().ranks_text()), "Its ranks.";
-        "Collective name", Text, |of| text(of.first().name), "Kind of collective.";
-        "Group size", Number, |of| known(of.first().group_size()), "Number of ranks.";
-        "dtype", Text, |of| text(of.first().dtype()), "Type of the elements.";
+pub(super) fn identity<'a, F>() -> Vec<Col<JointRow<'a, F>>> {
+    columns![JointRow<'a, F>:
+        "collective_id", Text, |of| text(&of.first.id()), "Process group and position in it.";
+        "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part.";
+        "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "Its ranks.";
+        "Collective name", Text, |of| text(of.first.name), "Kind of collective.";
+        "Group size", Number, |of| known(of.first.group_size()), "Number of ranks.";
+        "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
     ]
 }
 
 /// The column that says whether its group spans nodes.
-pub(super) fn node_span<'a, J: JointRow<'a>>() -> Vec<Col<J>> {
-    columns![J:
-        "node_span", Text, |of| text(of.first().node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
+pub(super) fn node_span<'a, F>() -> Vec<Col<JointRow<'a, F>>> {
+    columns![JointRow<'a, F>:
+        "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
     ]
 }
 
@@ -70,12 +71,12 @@ pub(super) fn stats<R>(rows: &[&R], number: fn(&R) -> Option<f64>) -> Option<Sta
     Stats::of(known)
 }
 
-impl<'a, J: JointRow<'a>> ByRank<J, Part<'a>> {
+impl<'a, F> ByRank<JointRow<'a, F>, Part<'a>> {
     /// The cells of a row.
-    fn cells(&self, blocks: &[Block], row: &J) -> Vec<Cell> {
-        let parts = row.joint().parts.iter();
+    fn cells(&self, blocks: &[Block], row: &JointRow<'a, F>) -> Vec<Cell> {
+        let parts = row.joint.parts.iter();
         let parts: Map<u32, &Part> = parts.map(|part| (part.call.rank.number, part)).collect();
-        let cell = |one: &Col<J>| (one.cell)(row);
+        let cell = |one: &Col<JointRow<'a, F>>| (one.cell)(row);
         let mut cells: Vec<Cell> = self.before.iter().map(cell).collect();
         for block in blocks {
             let part = parts.get(&block.rank);
@@ -115,9 +116,9 @@ struct Block {
 }
 
 /// A sheet of these rows. Columns of ranks are in the order in which rows need them, as in the reference.
-pub(super) fn body<'a, J: JointRow<'a> + 'a>(
-    columns: ByRank<J, Part<'a>>,
-    rows: Vec<J>,
+pub(super) fn body<'a, F: 'a>(
+    columns: ByRank<JointRow<'a, F>, Part<'a>>,
+    rows: Vec<JointRow<'a, F>>,
 ) -> Body<'a> {
     let blocks = blocks(&rows);
     let of = |block: &Block| match block.is_first {
@@ -128,7 +129,7 @@ pub(super) fn body<'a, J: JointRow<'a> + 'a>(
         let of_rank = of(block).iter();
         of_rank.map(|one| of_number(&one.column, block.rank))
     });
-    let owned = |one: &Col<J>| one.column.owned();
+    let owned = |one: &Col<JointRow<'a, F>>| one.column.owned();
     let before = columns.before.iter().map(owned);
     let behind = columns.behind.iter().map(owned);
     let labels = before.chain(named).chain(behind).collect();
@@ -140,11 +141,11 @@ pub(super) fn body<'a, J: JointRow<'a> + 'a>(
 }
 
 /// The first columns of all ranks of a row, then the others; in the order in which rows need them.
-fn blocks<'a>(rows: &[impl JointRow<'a>]) -> Vec<Block> {
+fn blocks<F>(rows: &[JointRow<F>]) -> Vec<Block> {
     let mut blocks: Set<Block> = Set::default();
     for row in rows {
         for is_first in [true, false] {
-            for part in &row.joint().parts {
+            for part in &row.joint.parts {
                 let rank = part.call.rank.number;
                 blocks.insert(Block { rank, is_first });
             }

@@ -7,11 +7,11 @@ use super::table::{
 };
 use crate::base::interval::sum;
 use crate::job::Job;
+use crate::job::analysis::network::{Link, bus_bytes, is_uneven, message_bytes};
+use crate::job::analysis::timing::Timing;
 use crate::job::digest::{Collective, Digest};
 use crate::job::groups::Group;
 use crate::job::matching::Matched;
-use crate::job::network::{Link, bus_bytes, is_uneven, message_bytes};
-use crate::job::timing::Timing;
 use crate::report::sheet::Cell;
 
 /// A collective with the data of its columns.

@@ -5,11 +5,11 @@ use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, text};
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arranged;
-use crate::job::cause::Why;
-use crate::job::delay::Delay;
-use crate::job::replay::Gain;
-use crate::job::same_work::{MoreWork, SlowWork};
-use crate::job::what_if::WhatIf;
+use crate::job::analysis::cause::Why;
+use crate::job::analysis::delay::Delay;
+use crate::job::analysis::replay::Gain;
+use crate::job::analysis::same_work::{MoreWork, SlowWork};
+use crate::job::analysis::what_if::WhatIf;
 use crate::job::{Job, Rank};
 
 /// Changes are only evaluated for this many ranks, those with the largest delays.

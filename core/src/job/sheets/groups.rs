@@ -5,10 +5,10 @@ use super::table::{Body, Col, body, bytes, columns, int, known, ms, text};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arranged;
+use crate::job::analysis::network::message_bytes;
+use crate::job::analysis::roles::{RoleOf, described, stride};
+use crate::job::analysis::timing::Timing;
 use crate::job::groups::Group;
-use crate::job::network::message_bytes;
-use crate::job::roles::{RoleOf, described, stride};
-use crate::job::timing::Timing;
 use crate::job::{Job, Rank};
 use crate::report::sheet::Cell;
 

@@ -3,7 +3,7 @@
 
 use super::Input;
 use super::by_rank::{self, ByRank, JointRow, identity, node_span};
-use super::calls::{Call, Clock, Joint, Part};
+use super::calls::{Clock, Joint, Part};
 use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text};
 use crate::base::map::Map;
 use crate::base::sort::{Arranged, FirstMax};
@@ -27,10 +27,8 @@ const NAMES: [&str; 11] = [
     "all_to_all",
 ];
 
-/// A collective with the data of its columns.
-pub(super) struct Row<'a> {
-    joint: Joint<'a>,
-    first: &'a Call<'a>,
+/// The figures of a collective.
+pub(super) struct Skew {
     skew_us: f64,
     end_skew_us: f64,
     latency_us: f64,
@@ -39,15 +37,8 @@ pub(super) struct Row<'a> {
     kind: CollectiveKind,
 }
 
-impl<'a> JointRow<'a> for Row<'a> {
-    fn joint(&self) -> &Joint<'a> {
-        &self.joint
-    }
-
-    fn first(&self) -> &Call<'a> {
-        self.first
-    }
-}
+/// A collective with the data of its columns.
+pub(super) type Row<'a> = JointRow<'a, Skew>;
 
 impl<'a> Row<'a> {
     fn new(joint: Joint<'a>) -> Option<Row<'a>> {
@@ -58,19 +49,21 @@ impl<'a> Row<'a> {
         let durations = joint.parts.iter().map(|part| part.dur_us);
         Some(Row {
             first,
-            earliest: earliest.call.rank.number,
-            skew_us: joint.start_skew_us(),
-            end_skew_us: joint.end_skew_us(),
-            latency_us: durations.reduce(f64::min)?,
-            wait_us: waits / joint.parts.len() as f64,
-            kind: CollectiveKind::of_name(first.name),
+            figures: Skew {
+                earliest: earliest.call.rank.number,
+                skew_us: joint.start_skew_us(),
+                end_skew_us: joint.end_skew_us(),
+                latency_us: durations.reduce(f64::min)?,
+                wait_us: waits / joint.parts.len() as f64,
+                kind: CollectiveKind::of_name(first.name),
+            },
             joint,
         })
     }
 
     /// What the reference uses as the size of the message.
     fn mib(&self) -> Option<f64> {
-        self.first.mib(match self.kind {
+        self.first.mib(match self.figures.kind {
             CollectiveKind::AllGather => self.first.of.got,
             _ => self.first.of.given,
         })
@@ -78,13 +71,13 @@ impl<'a> Row<'a> {
 
     /// In GiB per second, as in the reference.
     fn algorithm_bandwidth(&self) -> Option<f64> {
-        let bandwidth = self.mib()? / 1024.0 / (self.latency_us / 1e6);
+        let bandwidth = self.mib()? / 1024.0 / (self.figures.latency_us / 1e6);
         Some(bandwidth).filter(|bandwidth| bandwidth.is_finite())
     }
 
     fn bus_bandwidth(&self) -> Option<f64> {
         let size = f64::from(self.first.group_size()?);
-        Some(self.algorithm_bandwidth()? * self.kind.bus_factor(size)?)
+        Some(self.algorithm_bandwidth()? * self.figures.kind.bus_factor(size)?)
     }
 }
 
@@ -98,11 +91,11 @@ pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
                 "In msg size (MB)", Number, |of| float(of.first.mib(of.first.of.given)), "Size of the contribution, in units of 1024² bytes.";
                 "Out msg size (MB)", Number, |of| float(of.first.mib(of.first.of.got)), "Size of what is received, in units of 1024² bytes.";
                 "Full msg size (MB)", Number, |of| float(of.mib()), "The larger of the two: what is received of an all-gather, else the contribution.";
-                "comm_latency", Us, |of| float(Some(of.latency_us)), "The shortest duration of all ranks: that of the rank that waited least.";
-                "skew in start time", Us, |of| float(Some(of.skew_us)), "From the first start to the last one.";
-                "earliest arrival rank", Count, |of| int(of.earliest), "The rank that started first.";
-                "avg_wait_time", Us, |of| float(Some(of.wait_us)), "Mean of the ranks' waits for the last one.";
-                "skew in end time", Us, |of| float(Some(of.end_skew_us)), "From the first end to the last one.";
+                "comm_latency", Us, |of| float(Some(of.figures.latency_us)), "The shortest duration of all ranks: that of the rank that waited least.";
+                "skew in start time", Us, |of| float(Some(of.figures.skew_us)), "From the first start to the last one.";
+                "earliest arrival rank", Count, |of| int(of.figures.earliest), "The rank that started first.";
+                "avg_wait_time", Us, |of| float(Some(of.figures.wait_us)), "Mean of the ranks' waits for the last one.";
+                "skew in end time", Us, |of| float(Some(of.figures.end_skew_us)), "From the first end to the last one.";
                 "algo bw (GB/s)", Number, |of| float(of.algorithm_bandwidth()), "Full message size over comm_latency, in units of 1024³ bytes a second.";
                 "bus bw (GB/s)", Number, |of| float(of.bus_bandwidth()), "That times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for the others: what the links carry.";
             ],
@@ -144,9 +137,9 @@ impl<'a> Alike<'a> {
         let of = |number: fn(&Row<'a>) -> Option<f64>| by_rank::stats(&rows, number);
         Some(Alike {
             first: rows.first()?,
-            latency: of(|row| Some(row.latency_us))?,
-            skew: of(|row| Some(row.skew_us))?,
-            end_skew: of(|row| Some(row.end_skew_us))?,
+            latency: of(|row| Some(row.figures.latency_us))?,
+            skew: of(|row| Some(row.figures.skew_us))?,
+            end_skew: of(|row| Some(row.figures.end_skew_us))?,
             algorithm: of(Row::algorithm_bandwidth),
             bus: of(Row::bus_bandwidth),
             rows,
@@ -234,7 +227,7 @@ pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body<'static> {
             of_rank.us += part.wait_us;
             of_rank.n += 1;
             of_rank.n_last += last.map_or(0, |last| is(last.call.rank.number));
-            of_rank.n_first += is(row.earliest);
+            of_rank.n_first += is(row.figures.earliest);
         }
     }
     let mut communication: Map<usize, i64> = Map::default();

@@ -21,11 +21,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use super::analysis::pipeline::{Bubble, bubbles};
+use super::analysis::roles::Layout;
 use crate::job::files::Excluded;
-use crate::job::pipeline::{Bubble, bubbles};
-use crate::job::roles::Layout;
 use crate::job::{Analysis, Job};
 use crate::report::sheet::{Cell, Column, Sheet};
+use Origin::{Dormer, Reference};
 use calls::{Calls, Clock, RanksOfGroups};
 pub(in crate::job) use quality::matching_notes;
 use step_times::RankStep;
@@ -35,6 +36,15 @@ use table::{Body, described};
 /// A sheet of a job; some column names contain the number of a rank.
 pub type JobSheet = Sheet<String>;
 
+/// Who defined the columns of a sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The reference: names, columns and order of rows are its own.
+    Reference,
+    /// Dormer.
+    Dormer,
+}
+
 /// A kind of sheet.
 #[derive(Debug)]
 pub struct SheetKind {
@@ -42,8 +52,8 @@ pub struct SheetKind {
     pub name: &'static str,
     /// Its displayed title.
     pub title: &'static str,
-    /// Whether it is specific to Dormer.
-    pub is_own: bool,
+    /// Who defined its columns.
+    pub origin: Origin,
     /// Its columns; R is a placeholder for the number of a rank.
     pub columns: fn() -> Vec<Column>,
     body: MakeBody,
@@ -81,7 +91,8 @@ impl<'a> Input<'a> {
     }
 }
 
-const fn of_reference(
+const fn sheet(
+    origin: Origin,
     name: &'static str,
     title: &'static str,
     columns: fn() -> Vec<Column>,
@@ -90,49 +101,37 @@ const fn of_reference(
     SheetKind {
         name,
         title,
-        is_own: false,
+        origin,
         columns,
         body,
-    }
-}
-
-const fn own(
-    name: &'static str,
-    title: &'static str,
-    columns: fn() -> Vec<Column>,
-    body: MakeBody,
-) -> SheetKind {
-    SheetKind {
-        is_own: true,
-        ..of_reference(name, title, columns, body)
     }
 }
 
 /// All sheets, in the order in which they are written.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
-    own("ranks", "Where the time of each rank went", || described(ranks::ranks()), ranks::ranks_body),
-    own("rank_steps", "Where the time of each rank went, step by step", || described(ranks::rank_steps()), ranks::rank_steps_body),
-    own("what_if", "Estimated savings of changes", || described(delays::what_if()), delays::what_if_body),
-    own("slow_work", "Work that takes longer than on other ranks", || described(delays::slow_work()), delays::slow_work_body),
-    own("more_work", "Work that other ranks have less of", || described(delays::more_work()), delays::more_work_body),
-    own("collectives", "Collectives of all ranks, clocks corrected", || described(collectives::collectives()), collectives::collectives_body),
-    own("links", "Transfer times and bandwidth by process group and message", || described(collectives::links()), collectives::links_body),
-    own("groups", "Process groups", || described(groups::columns()), groups::groups_body),
-    own("experts", "What ranks receive for their experts", || described(parallelism::experts()), parallelism::experts_body),
-    own("pipeline", "How long stages of the pipeline wait", || described(parallelism::stages()), parallelism::stages_body),
-    own("clocks", "How the clocks of the ranks differ", || described(clocks::clocks()), clocks::clocks_body),
-    own("job_quality", "What is missing, was set apart or could not be matched", || described(quality::notes_columns()), quality::quality_body),
-    of_reference("straggler_summary", "Waits and arrivals by rank, clocks as recorded", || described(implicit_sync::stragglers()), |input| implicit_sync::straggler_body(input, Clock::Raw)),
-    own("straggler_summary_corrected", "Waits and arrivals by rank, clocks corrected", || described(implicit_sync::stragglers()), |input| implicit_sync::straggler_body(input, Clock::Corrected)),
-    of_reference("nccl_long", "Every collective of every rank", || described(nccl_long::long()), nccl_long::long_body),
-    of_reference("nccl_summary_long", "Collectives by rank, process group and size", || described(nccl_long::summary()), nccl_long::summary_body),
-    of_reference("nccl_implicit_sync", "Collectives that all ranks leave together, clocks as recorded", || implicit_sync::columns().described(), |input| implicit_sync::sync_body(input, Clock::Raw)),
-    own("nccl_implicit_sync_corrected", "Collectives that all ranks leave together, clocks corrected", || implicit_sync::columns().described(), |input| implicit_sync::sync_body(input, Clock::Corrected)),
-    of_reference("nccl_summary_implicit_sync", "Collectives that all ranks leave together, by type and size", || described(implicit_sync::summary()), implicit_sync::summary_body),
-    of_reference("nccl_all2allv", "All-to-all exchanges of uneven sizes", || all_to_all::columns().described(), all_to_all::exchange_body),
-    of_reference("nccl_summary_all2allv", "All-to-all exchanges of uneven sizes by process group", || described(all_to_all::summary()), all_to_all::summary_body),
-    of_reference("nccl_all2allv_heatmap", "What each rank sends to each in such exchanges", || described(all_to_all::heatmap()), all_to_all::heatmap_body),
+    sheet(Dormer, "ranks", "Where the time of each rank went", || described(ranks::ranks()), ranks::ranks_body),
+    sheet(Dormer, "rank_steps", "Where the time of each rank went, step by step", || described(ranks::rank_steps()), ranks::rank_steps_body),
+    sheet(Dormer, "what_if", "Estimated savings of changes", || described(delays::what_if()), delays::what_if_body),
+    sheet(Dormer, "slow_work", "Work that takes longer than on other ranks", || described(delays::slow_work()), delays::slow_work_body),
+    sheet(Dormer, "more_work", "Work that other ranks have less of", || described(delays::more_work()), delays::more_work_body),
+    sheet(Dormer, "collectives", "Collectives of all ranks, clocks corrected", || described(collectives::collectives()), collectives::collectives_body),
+    sheet(Dormer, "links", "Transfer times and bandwidth by process group and message", || described(collectives::links()), collectives::links_body),
+    sheet(Dormer, "groups", "Process groups", || described(groups::columns()), groups::groups_body),
+    sheet(Dormer, "experts", "What ranks receive for their experts", || described(parallelism::experts()), parallelism::experts_body),
+    sheet(Dormer, "pipeline", "How long stages of the pipeline wait", || described(parallelism::stages()), parallelism::stages_body),
+    sheet(Dormer, "clocks", "How the clocks of the ranks differ", || described(clocks::clocks()), clocks::clocks_body),
+    sheet(Dormer, "job_quality", "What is missing, was set apart or could not be matched", || described(quality::notes_columns()), quality::quality_body),
+    sheet(Reference, "straggler_summary", "Waits and arrivals by rank, clocks as recorded", || described(implicit_sync::stragglers()), |input| implicit_sync::straggler_body(input, Clock::Raw)),
+    sheet(Dormer, "straggler_summary_corrected", "Waits and arrivals by rank, clocks corrected", || described(implicit_sync::stragglers()), |input| implicit_sync::straggler_body(input, Clock::Corrected)),
+    sheet(Reference, "nccl_long", "Every collective of every rank", || described(nccl_long::long()), nccl_long::long_body),
+    sheet(Reference, "nccl_summary_long", "Collectives by rank, process group and size", || described(nccl_long::summary()), nccl_long::summary_body),
+    sheet(Reference, "nccl_implicit_sync", "Collectives that all ranks leave together, clocks as recorded", || implicit_sync::columns().described(), |input| implicit_sync::sync_body(input, Clock::Raw)),
+    sheet(Dormer, "nccl_implicit_sync_corrected", "Collectives that all ranks leave together, clocks corrected", || implicit_sync::columns().described(), |input| implicit_sync::sync_body(input, Clock::Corrected)),
+    sheet(Reference, "nccl_summary_implicit_sync", "Collectives that all ranks leave together, by type and size", || described(implicit_sync::summary()), implicit_sync::summary_body),
+    sheet(Reference, "nccl_all2allv", "All-to-all exchanges of uneven sizes", || all_to_all::columns().described(), all_to_all::exchange_body),
+    sheet(Reference, "nccl_summary_all2allv", "All-to-all exchanges of uneven sizes by process group", || described(all_to_all::summary()), all_to_all::summary_body),
+    sheet(Reference, "nccl_all2allv_heatmap", "What each rank sends to each in such exchanges", || described(all_to_all::heatmap()), all_to_all::heatmap_body),
 ];
 
 /// The sheets of a job that have rows, in the order of [`SHEETS`]; one of them lists the files that were excluded.

@@ -2,8 +2,8 @@
 
 use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, ms_of};
-use crate::job::experts::{Load, by_rank};
-use crate::job::pipeline::Bubble;
+use crate::job::analysis::experts::{Load, by_rank};
+use crate::job::analysis::pipeline::Bubble;
 use crate::job::{Job, Rank};
 use crate::report::sheet::Cell;
 

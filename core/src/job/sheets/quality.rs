@@ -4,7 +4,7 @@ use super::Input;
 use super::delays::{MOST_RANKS, n_not_asked};
 use super::table::{Body, Col, body, columns, int, known, text};
 use crate::base::format;
-use crate::base::group::grouped;
+use crate::base::group::counted;
 use crate::base::sort::Arrange;
 use crate::import::warning::Severity;
 use crate::job::Job;
@@ -114,13 +114,12 @@ fn warnings(input: &Input) -> Vec<Note> {
 /// Collectives for which not all ranks were read, by group and number of ranks read.
 fn incomplete(job: &Job) -> Vec<Note> {
     let incomplete = job.collectives.iter().filter(|of| !of.is_complete());
-    let keyed = incomplete.map(|of| ((of.group, of.members.len(), of.expected), ()));
-    let mut counts: Vec<_> = grouped(keyed, |n: &mut u64, ()| *n += 1);
+    let mut counts = counted(incomplete.map(|of| (of.group, of.members.len(), of.expected)));
     counts.arrange();
     let notes = counts.into_iter().map(|((group, n, expected), count)| Note {
         kind: "incomplete",
         group: name(job, group),
-        count,
+        count: count as u64,
         sentence: match group.and_then(|at| job.groups.get(at)).is_some_and(|of| n < of.members.len()) {
             true => format!("Only {n} of {expected} ranks recorded these collectives: skew and waits are lower bounds."),
             false => format!("Of these collectives {n} of {expected} ranks were read: skew and waits are lower bounds."),
@@ -133,33 +132,23 @@ fn incomplete(job: &Job) -> Vec<Note> {
 /// Collectives that could not be matched.
 fn left_out(job: &Job) -> Vec<Note> {
     let unmatched = &job.unmatched;
-    let note = |group: usize, rank: u32, count: u64, sentence: &str| Note {
-        kind: "left out",
-        rank: Some(rank),
-        group: name(job, Some(group)),
-        count,
-        sentence: sentence.to_owned(),
-        ..Note::default()
+    let counts = |mut counts: Vec<((usize, u32), usize)>, sentence: &'static str| {
+        counts.arrange();
+        counts.into_iter().map(move |((group, rank), n)| Note {
+            kind: "left out",
+            rank: Some(rank),
+            group: name(job, Some(group)),
+            count: n as u64,
+            sentence: sentence.to_owned(),
+            ..Note::default()
+        })
     };
     let odd = unmatched.disagreeing.iter();
-    let odd = odd.flat_map(|(group, ranks)| ranks.iter().map(|rank| ((*group, *rank), ())));
-    let mut odd: Vec<_> = grouped(odd, |n: &mut u64, ()| *n += 1);
-    odd.arrange();
+    let odd = counted(odd.flat_map(|(group, ranks)| ranks.iter().map(|rank| (*group, *rank))));
     let differs = "Its types or sizes of these collectives differ from those of the other ranks; they are left out on all of them.";
-    let mut notes: Vec<Note> = Vec::new();
-    notes.extend(
-        odd.into_iter()
-            .map(|((group, rank), n)| note(group, rank, n, differs)),
-    );
-    let order = unmatched.out_of_order.iter().map(|key| (*key, ()));
-    let mut order: Vec<_> = grouped(order, |n: &mut u64, ()| *n += 1);
-    order.arrange();
     let another = "Its collectives of the group are in another order than those of the other ranks; they are left out in this many steps.";
-    notes.extend(
-        order
-            .into_iter()
-            .map(|((group, rank), n)| note(group, rank, n, another)),
-    );
+    let order = counted(unmatched.out_of_order.iter().copied());
+    let mut notes: Vec<Note> = counts(odd, differs).chain(counts(order, another)).collect();
     if unmatched.unlabeled > 0 {
         notes.push(Note {
             kind: "left out",

@@ -4,9 +4,9 @@ use super::table::ms_of;
 use crate::base::interval::sum;
 use crate::base::labels::labeled;
 use crate::base::map::Map;
-use crate::job::delay::Delay;
+use crate::job::analysis::delay::Delay;
+use crate::job::analysis::flow::{Node, Part};
 use crate::job::digest::{GpuTime, OwnTime, Step};
-use crate::job::flow::{Node, Part};
 use crate::job::{Analysis, Job, Rank};
 use crate::report::sheet::Cell;
 

@@ -65,7 +65,11 @@ fn columns_markdown() -> String {
     out.push_str(&columns_doc::columns_markdown(table));
     out.push_str(OF_JOBS);
     for kind in job::SHEETS {
-        let mark = if kind.is_own { " \u{2726}" } else { "" };
+        let mark = if kind.origin == job::Origin::Dormer {
+            " \u{2726}"
+        } else {
+            ""
+        };
         let _ = write!(out, "\n## {}{mark}\n\n{}.\n", kind.name, kind.title);
         table(&mut out, &(kind.columns)());
     }

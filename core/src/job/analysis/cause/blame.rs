@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 
 use super::{Cause, Why};
-use crate::base::group::grouped;
+use crate::base::group::{grouped, summed};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
 
 use crate::job::Job;
-use crate::job::delay::Excess;
-use crate::job::flow::{Flow, Node, Part};
-use crate::job::what_if::Estimator;
+use crate::job::analysis::delay::Excess;
+use crate::job::analysis::flow::{Flow, Node, Part};
+use crate::job::analysis::what_if::Estimator;
 
 /// At most this many collectives are followed back.
 const MOST_BACK: usize = 32;
@@ -49,7 +49,7 @@ pub(super) fn victims(analysis: &Estimator, least_ns: &[i64]) -> Vec<Cause> {
         .collect();
     let by = blamed.iter().filter(|of| steps.contains(&of.step));
     let by = by.map(|of| ((of.victim, of.step, of.culprit, of.group), of.caused_ns));
-    let sums = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns))
+    let sums = summed(by)
         .into_iter()
         .map(|((victim, step, culprit, group), ns)| ((victim, step), (ns, culprit, group)));
     let by_victim: Vec<((usize, usize), Vec<_>)> = grouped(sums, Vec::push);

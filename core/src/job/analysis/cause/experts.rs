@@ -2,8 +2,8 @@
 
 use crate::base::group::grouped;
 use crate::base::map::Map;
-use crate::job::experts::{Exchange, by_rank};
-use crate::job::what_if::Estimator;
+use crate::job::analysis::experts::{Exchange, by_rank};
+use crate::job::analysis::what_if::Estimator;
 
 /// The work on tokens, compared with that of the peers.
 pub(super) struct Experts {

@@ -2,8 +2,8 @@
 
 use super::{MOST_ROWS, Slower, Why};
 use crate::base::interval::sum;
-use crate::job::same_work::{Same, SlowCategory};
-use crate::job::what_if::Estimator;
+use crate::job::analysis::same_work::{Same, SlowCategory};
+use crate::job::analysis::what_if::Estimator;
 use crate::names::Family;
 
 /// Categories of kernels count as alike if the relative excess of each is at least this share of that of all together.

@@ -7,8 +7,8 @@ use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::stats::medians_of_others;
 use crate::job::Job;
+use crate::job::analysis::roles::Layout;
 use crate::job::digest::OwnTime;
-use crate::job::roles::Layout;
 
 /// The key shared by collectives of groups of the same kind: the kind of group and the end of a transfer, the step, and
 /// the number within the step.

@@ -38,7 +38,7 @@ pub(super) fn figure_gbps(
 
 #[cfg(test)]
 mod tests {
-    use crate::job::network::{Network, NetworkFigures};
+    use crate::job::analysis::network::{Network, NetworkFigures};
     use crate::job::testing::TestJob;
 
     /// Ranks 0 and 1 on one host, 2 on another; all-reduces of 4 MiB of floats, which a link between two ranks carries

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Item, keep_most, text};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::job::roles::Layout;
+use crate::job::analysis::roles::Layout;
 
 /// An operator must take this much longer on the rank than on the others, in percent of its time there, so that shapes
 /// that differ on every rank are not reported.

@@ -3,7 +3,7 @@
 use super::{Estimator, WhatIf};
 use crate::base::interval::sum;
 use crate::base::map::Map;
-use crate::job::replay::{Gain, Plan, Replay, StepTime};
+use crate::job::analysis::replay::{Gain, Plan, Replay, StepTime};
 
 /// Makes the own times of a plan as short as those of another one.
 fn shorten(plan: &mut Plan, other: &Plan) {

@@ -1,8 +1,8 @@
 //! Changes of all ranks, or of all ranks of a group, at once.
 
 use super::{Estimator, less};
-use crate::job::replay::Plan;
-use crate::job::sequence::{self, Load};
+use crate::job::analysis::replay::Plan;
+use crate::job::analysis::sequence::{self, Load};
 
 impl Estimator<'_> {
     /// Takes from each rank of a collective the time that all of them launch late.
