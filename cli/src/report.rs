@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dormer_core::base::format;
 use dormer_core::findings::RankedFinding;
+use dormer_core::import::Imported;
 use dormer_core::output::documents::Documents;
 use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
@@ -53,12 +54,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     };
     #[cfg(not(feature = "parquet"))]
     let imported = input::import(&args.trace)?;
-    let execution = args.execution_trace.as_deref();
-    let whole = captures::profile(imported, &args.trace, &args.capture, execution)?;
-    let whole = whole.with_sources(ShapeSources {
-        config: args.model_config.clone(),
-        eager: args.shapes_from.as_deref().map(eager).transpose()?,
-    });
+    let whole = profile_of(args, imported)?;
     #[cfg(feature = "parquet")]
     let recorded = RecordingInfo::new(&whole.trace, &input::name(&args.trace), args.redact.redact);
     let part = window::Part {
@@ -110,6 +106,16 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
+}
+
+/// What the whole trace means, with everything that was recorded besides it.
+fn profile_of(args: &ReportArgs, imported: Imported) -> Result<Profile, Failure> {
+    let execution = args.execution_trace.as_deref();
+    let whole = captures::profile(imported, &args.trace, &args.capture, execution)?;
+    Ok(whole.with_sources(ShapeSources {
+        config: args.model_config.clone(),
+        eager: args.shapes_from.as_deref().map(eager).transpose()?,
+    }))
 }
 
 /// Rejects options that the page does not support: it only has the trace.

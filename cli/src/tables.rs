@@ -1,18 +1,16 @@
 //! `dormer tables`: one trace as rows of a few tables, on standard output.
 
-use std::io::{self, Cursor, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use dormer_core::Profile;
-use dormer_core::output::redact;
+use dormer_core::output::{archive, redact};
 use dormer_core::report::Report;
 use dormer_core::tables::{
     Analyzed, Failed, ReasonKind, RecordingInfo, Source, Status, Tables, hidden_uri, options_hash,
     options_text,
 };
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::args::{ReportArgs, RowArgs, TablesArgs};
 use crate::fleet::store::hash_of;
@@ -42,8 +40,8 @@ pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
         files.push((format!("{}.arrow", table.kind.name), bytes));
         Ok::<(), Failure>(())
     })?;
-    let zip = stored(files).map_err(|error| Failure::of_file("cannot make the archive", &error))?;
-    out.file(&zip)?;
+    let zip = archive::stored(&mut files.into_iter());
+    out.file(&zip.ok_or_else(|| Failure::Sentence("cannot make the archive".to_owned()))?)?;
     Ok(())
 }
 
@@ -209,20 +207,6 @@ fn contents<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Option<String> 
     });
     let hashes: Vec<String> = hashes.collect();
     (!hashes.is_empty()).then(|| hash_of(&hashes))
-}
-
-/// Several files as an uncompressed archive.
-fn stored(files: Vec<(String, Vec<u8>)>) -> io::Result<Vec<u8>> {
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Stored)
-        .unix_permissions(0o644)
-        .last_modified_time(DateTime::default());
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (path, bytes) in files {
-        zip.start_file(path, options).map_err(io::Error::other)?;
-        zip.write_all(&bytes)?;
-    }
-    Ok(zip.finish().map_err(io::Error::other)?.into_inner())
 }
 
 /// The URI of a file in rows: its absolute path, regardless of the working directory.

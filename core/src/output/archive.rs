@@ -14,10 +14,22 @@ pub const MIME: &str = "application/zip";
 pub const REDACTED: [&str; 1] = ["redacted"];
 
 /// An archive of files by path, in the given order; `None` if it cannot be written. The same files give the same bytes.
-/// Not generic, so it is compiled only once.
 pub fn zip(files: &mut dyn Iterator<Item = (String, Vec<u8>)>) -> Option<Vec<u8>> {
+    with_method(CompressionMethod::Deflated, files)
+}
+
+/// The same without compression, for files that are read once.
+pub fn stored(files: &mut dyn Iterator<Item = (String, Vec<u8>)>) -> Option<Vec<u8>> {
+    with_method(CompressionMethod::Stored, files)
+}
+
+/// Not generic, so it is compiled only once.
+fn with_method(
+    method: CompressionMethod,
+    files: &mut dyn Iterator<Item = (String, Vec<u8>)>,
+) -> Option<Vec<u8>> {
     let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Deflated)
+        .compression_method(method)
         .unix_permissions(0o644)
         // There is no clock here, and a timestamp would differ from run to run.
         .last_modified_time(DateTime::default());

@@ -199,13 +199,9 @@ impl Judge {
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
         let has_rooflines = !is_over_link && sizes != Sizes::Unknown;
         let [chosen, peak, achievable] =
-            [self.basis, Basis::Peak, Basis::Achievable].map(|basis| {
-                Pair::of(|which| {
-                    let (works, n_calls) = (work.works.get(which), *work.n_calls.get(which));
-                    let roofline =
-                        has_rooflines.then(|| self.roofline_time(which, works, n_calls, basis));
-                    roofline.flatten()
-                })
+            [self.basis, Basis::Peak, Basis::Achievable].map(|basis| match has_rooflines {
+                true => self.roofline_times(&work, basis),
+                false => Pair::default(),
             });
         let own = match is_mixed(&chosen) {
             true => peak,
@@ -240,33 +236,35 @@ impl Judge {
                 verdict: verdict(excess, rooflines),
             }
         });
-        let Prediction {
-            expected,
-            excess,
-            verdict,
-        } = on_own;
+        let own_roofline = own.map(|roofline| roofline.filter(|_| !work.is_ratio_only));
         Judgment {
             actual,
-            expected,
-            excess,
+            expected: on_own.expected,
+            excess: on_own.excess,
             by_peaks,
             by_achievable,
-            rooflines: own.map(|roofline| roofline.filter(|_| !work.is_ratio_only)),
+            rooflines: own_roofline,
             floor: chosen.target.or(own.target).filter(|_| !work.is_ratio_only),
             work: work.of_both(),
             work_differs: work.differs,
-            work_ratio: self.work_ratio(&work, own.reference, expected),
+            work_ratio: self.work_ratio(&work, own.reference, on_own.expected),
             sizes_ratio: work.sizes_ratio,
             is_same_gpu: self.is_same_gpu,
-            verdict,
-            is_implausible: own.zip(per_call).map(|(roofline, ns)| {
-                let roofline = roofline.filter(|_| !work.is_ratio_only);
+            verdict: on_own.verdict,
+            is_implausible: own_roofline.zip(per_call).map(|(roofline, ns)| {
                 let percent = roofline.map_or(0.0, |roofline| roofline.percent(ns));
                 percent > self.thresholds.compare_implausible_percent
             }),
             is_more_than_twice: !is_small
                 && actual.is_some_and(|ratio| ratio > self.thresholds.compare_twice_ratio),
         }
+    }
+
+    fn roofline_times(&self, work: &ComparedWork, basis: Basis) -> Pair<Option<RooflineTime>> {
+        Pair::of(|which| {
+            let (works, n_calls) = (work.works.get(which), *work.n_calls.get(which));
+            self.roofline_time(which, works, n_calls, basis)
+        })
     }
 
     /// Whether the reference computes in TF32, a mode of FP32 that software chooses, and the target's library has it.

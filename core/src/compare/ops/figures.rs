@@ -39,9 +39,18 @@ pub(super) fn op_side(
         tally.add_many(count, ns)
     });
     kernels.arrange_by_largest(|(_, tally)| tally.ns);
-    let timed = timed(side, operations());
-    let stray = stray(operations());
-    let n_timed: u64 = operations().map(Operation::n_calls).sum();
+    let (timed, (stray, call_ns)) = match units {
+        None => (timed(side, operations()), stray(operations())),
+        // For a group of operations, all of their times have to be known.
+        Some(units) => {
+            let n_timed: u64 = operations().map(Operation::n_calls).sum();
+            let is_known = timed(side, operations()).count == n_timed;
+            let (count, ns) = (units, time_ns);
+            let timed = is_known.then_some(Tally { count, ns });
+            (timed.unwrap_or_default(), (Tally::default(), None))
+        }
+    };
+    let first = || operations().next();
     let is_one = units.is_none() && operations().all(|one| may_have_helpers(one.family));
     let of_kernels = match is_one {
         true => OfKernels::of(side, &work),
@@ -57,20 +66,9 @@ pub(super) fn op_side(
         uid,
         calls: units.unwrap_or(n_all),
         time_ns,
-        timed: match units {
-            None => timed,
-            // For a group of operations, all of their times have to be known.
-            Some(units) if timed.count == n_timed => Tally {
-                count: units,
-                ns: time_ns,
-            },
-            Some(_) => Tally::default(),
-        },
-        stray: match units {
-            None => stray.0,
-            Some(_) => Tally::default(),
-        },
-        call_ns: stray.1.filter(|_| units.is_none()),
+        timed,
+        stray,
+        call_ns,
         helpers: of_kernels.helpers,
         outdated: of_kernels.outdated,
         exclusive_ns: sum(work
@@ -80,16 +78,11 @@ pub(super) fn op_side(
         percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
         n_kernels: kernels.len(),
         n_runs: kernels.iter().map(|(_, tally)| tally.count).sum(),
-        is_in_sdpa: operations()
-            .next()
-            .is_some_and(|first| is_in_sdpa(side, first)),
+        is_in_sdpa: first().is_some_and(|first| is_in_sdpa(side, first)),
         is_channels_last: convolutions
             .find_map(|one| ConvolutionShape::has_channels_last(side.profile, one)),
-        strides: operations()
-            .next()
-            .and_then(|first| first.recorded_strides(side.profile)),
-        is_regular: operations()
-            .next()
+        strides: first().and_then(|first| first.recorded_strides(side.profile)),
+        is_regular: first()
             .filter(|first| first.family == Family::Gemm)
             .and_then(|first| has_regular_sizes(side, first)),
         kernels: named

@@ -1,6 +1,6 @@
 //! Checks of the wording.
 
-use super::read::{lines_of, prose, sentences, without_names};
+use super::read::{lines_of, sentences, without_names};
 use super::structure::{pairs, short};
 use super::{Verdict, Written};
 use crate::names::words::contains_any;
@@ -62,17 +62,12 @@ const FORBIDDEN: &[&str] = &[
 
 /// V14. Names from the trace may contain such words.
 pub(super) fn neutral(written: &Written) -> Verdict {
-    let names = written.subject.names();
-    let mut defects = Vec::new();
-    for (name, document) in written.documents() {
-        for text in prose(document, &names) {
-            let small = text.to_lowercase();
-            if let Some(word) = FORBIDDEN.iter().find(|word| has_word(&small, word)) {
-                defects.push(format!("{name}: “{word}” in “{}”", short(&text)));
-            }
-        }
-    }
-    defects.into()
+    let defects = written.prose().filter_map(|(name, text)| {
+        let small = text.to_lowercase();
+        let word = FORBIDDEN.iter().find(|word| has_word(&small, word))?;
+        Some(format!("{name}: “{word}” in “{}”", short(&text)))
+    });
+    defects.collect::<Vec<_>>().into()
 }
 
 /// Whether any word of a text starts with this.
@@ -107,23 +102,21 @@ const DISCLAIMERS: &[&str] = &[
 pub(super) fn claims(written: &Written) -> Verdict {
     let names = written.subject.names();
     let mut defects = Vec::new();
-    for (name, document) in written.documents() {
-        for text in prose(document, &names) {
-            for sentence in sentences(&text) {
-                let small = sentence.to_lowercase();
-                let is_disclaimer = contains_any(&small, DISCLAIMERS);
-                let claim = CLAIMS.iter().find(|claim| has_word(&small, claim));
-                if let Some(claim) = claim.filter(|_| !is_disclaimer) {
-                    defects.push(format!("{name}: “{claim}” in “{}”", short(sentence)));
-                }
+    for (name, text) in written.prose() {
+        for sentence in sentences(&text) {
+            let small = sentence.to_lowercase();
+            let is_disclaimer = contains_any(&small, DISCLAIMERS);
+            let claim = CLAIMS.iter().find(|claim| has_word(&small, claim));
+            if let Some(claim) = claim.filter(|_| !is_disclaimer) {
+                defects.push(format!("{name}: “{claim}” in “{}”", short(sentence)));
             }
-            // The rough document may mention keys; a long name may be shortened in the middle.
-            let is_named = |word: &str| names.iter().any(|name| name.contains(word));
-            let mut words = text.split(is_no_key);
-            let key = words.find(|word| is_key(word) && !is_named(word));
-            if let Some(key) = key.filter(|_| name != "rough") {
-                defects.push(format!("{name}: the key “{key}” in “{}”", short(&text)));
-            }
+        }
+        // The rough document may mention keys; a long name may be shortened in the middle.
+        let is_named = |word: &str| names.iter().any(|name| name.contains(word));
+        let mut words = text.split(is_no_key);
+        let key = words.find(|word| is_key(word) && !is_named(word));
+        if let Some(key) = key.filter(|_| name != "rough") {
+            defects.push(format!("{name}: the key “{key}” in “{}”", short(&text)));
         }
     }
     defects.into()

@@ -79,6 +79,15 @@ impl<'a> Written<'a> {
         self.stakeholders().chain([("rough", &self.rough)])
     }
 
+    /// The sentences of every document, with its name for messages.
+    fn prose(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let names = self.subject.names();
+        self.documents().flat_map(move |(name, document)| {
+            let texts = read::prose(document, &names).into_iter();
+            texts.map(move |text| (name, text))
+        })
+    }
+
     /// The documents that are read without the sheets.
     fn stakeholders(&self) -> impl Iterator<Item = (&'static str, &Document)> {
         let files = self.files.iter();

@@ -1,6 +1,6 @@
 //! Checks of the document structure.
 
-use super::read::{Part, headings, parts, prose, table};
+use super::read::{Part, headings, parts, table};
 use super::{Verdict, Written};
 use crate::base::format;
 use crate::import::warning::WarningKind;
@@ -87,13 +87,11 @@ pub(super) fn rows(written: &Written) -> Verdict {
     let empty = labels.iter().zip(cell(1));
     let empty = empty.filter(|(_, value)| value.trim().is_empty());
     defects.extend(empty.map(|(label, _)| format!("fair: {label} has no value")));
-    for (name, document) in written.documents() {
-        for text in prose(document, &written.subject.names()) {
-            // An import warning contains the value that it found.
-            let text = text.replace(WarningKind::NotANumber.label(), "");
-            if let Some(found) = PLACEHOLDERS.iter().find(|word| has_token(&text, word)) {
-                defects.push(format!("{name}: “{found}” in “{}”", short(&text)));
-            }
+    for (name, text) in written.prose() {
+        // An import warning contains the value that it found.
+        let text = text.replace(WarningKind::NotANumber.label(), "");
+        if let Some(found) = PLACEHOLDERS.iter().find(|word| has_token(&text, word)) {
+            defects.push(format!("{name}: “{found}” in “{}”", short(&text)));
         }
     }
     defects.into()

@@ -55,35 +55,8 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
     );
     let share = sides.map(|side| dash(side.percent_of_compute, format::percent));
     row("% of compute", share, none(), none());
-    let rooflines = judgment.rooflines;
-    if rooflines.reference.is_some() || rooflines.target.is_some() {
-        let time = |roofline: RooflineTime| {
-            let time = format::time_us(roofline.us_per_call);
-            format!("{time} ({})", words::bound(roofline.bound))
-        };
-        let times = rooflines.map(|roofline| dash(roofline, time));
-        row("Roofline of a call", times, none(), none());
-        let percent = Pair::of(|which| {
-            dash(op.roofline_percent(which), |percent| {
-                let is_anomaly = *judgment.is_implausible.get(which);
-                let mark = if is_anomaly { " [ANOMALY]" } else { "" };
-                format!("{}{mark}", format::percent(percent))
-            })
-        });
-        row("% roofline", percent, none(), none());
-    }
-    // By the basis of the target's own report.
-    if let Some(floor) = judgment
-        .floor
-        .filter(|floor| rooflines.target != Some(*floor))
-    {
-        let basis = floor.basis.label();
-        let least = format!("{} ({basis})", format::time_us(floor.us_per_call));
-        let values = Pair {
-            reference: none(),
-            target: text(least),
-        };
-        row("Minimum time of a call", values, none(), none());
+    for (label, values) in roofline_figures(op) {
+        row(label, values, none(), none());
     }
     DocTable::of(rows)
         .text("Metric", |(head, ..)| *head)
@@ -92,6 +65,40 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
         .line(">Δ", |(.., change, _)| change.clone())
         .line("Expected?", |(.., expected)| expected.clone())
         .into()
+}
+
+/// The rows about the roofline, where it is known.
+fn roofline_figures(op: &MatchedOp) -> Vec<(&'static str, Pair<Line>)> {
+    let judgment = &op.judgment;
+    let rooflines = judgment.rooflines;
+    let mut rows = Vec::new();
+    if rooflines.reference.is_some() || rooflines.target.is_some() {
+        let time = |roofline: RooflineTime| {
+            let time = format::time_us(roofline.us_per_call);
+            format!("{time} ({})", words::bound(roofline.bound))
+        };
+        rows.push((
+            "Roofline of a call",
+            rooflines.map(|roofline| dash(roofline, time)),
+        ));
+        let percent = Pair::of(|which| {
+            dash(op.roofline_percent(which), |percent| {
+                let is_anomaly = *judgment.is_implausible.get(which);
+                let mark = if is_anomaly { " [ANOMALY]" } else { "" };
+                format!("{}{mark}", format::percent(percent))
+            })
+        });
+        rows.push(("% roofline", percent));
+    }
+    // By the basis of the target's own report.
+    let floor = judgment.floor.filter(|of| rooflines.target != Some(*of));
+    rows.extend(floor.map(|floor| {
+        let basis = floor.basis.label();
+        let least = format!("{} ({basis})", format::time_us(floor.us_per_call));
+        let values = Pair::only(Which::Target, text(least));
+        ("Minimum time of a call", values)
+    }));
+    rows
 }
 
 pub(super) fn kernels(op: &MatchedOp) -> DocTable {
