@@ -24,7 +24,7 @@
 //! | [`trace`] | what was recorded: columns of events, strings, arguments, annotations |
 //! | [`names`] | every table of names: operators and their signatures, kernels, libraries, modules, runtime calls |
 //! | [`import`] | bytes to a trace: containers, formats, warnings |
-//! | [`hardware`] | GPUs and their peak figures, the FLOPs and bytes of operators, the roofline |
+//! | [`hardware`] | GPUs and their peak figures, the unit of work (FLOPs, bytes and what computes them), the roofline |
 //! | [`perf`] | performance models: from an operator's arguments to its FLOPs and bytes |
 //! | [`profile`] | launches, call tree, GPU timeline, windows; operations with their kernels and sizes |
 //! | [`assess`] | options and thresholds; each operation's roofline on a GPU; idle time and its causes |
@@ -37,6 +37,22 @@
 //! | [`output`] | what is written out: documents and their checker, JSON, workbooks, reproducers; redaction |
 //! | [`sample`] | a small trace, for examples, tests and the page's warm-up |
 //! | [`testing`] | builders of small traces, for tests |
+//!
+//! Where to look first:
+//!
+//! | question | place |
+//! |---|---|
+//! | the FLOPs and bytes of an operator | `perf/models`, bound to names by `perf/models/table` |
+//! | the kind, library or role of a kernel, by its name | `names` |
+//! | what launched a kernel, what an operator is inside of | `profile/launch`, `profile/tree` |
+//! | overlap of communication and computation | `profile/exposed`, `profile/timeline` |
+//! | compute-bound or memory-bound | `hardware/roofline`, `assess/evaluation` |
+//! | why the GPU was idle, why an operation is slow | `assess/idle/explain`, `assess/waterfall` |
+//! | when a finding appears, what it says and saves | the `rules` of its folder in `findings`, `findings/impact` |
+//! | every threshold | `assess/thresholds` |
+//! | a sheet with its columns and units | `report/sheets`, `compare/sheets`, `job/sheets` |
+//! | from a rank's digest to the page | `job/digest`, `job/files`, `job/analysis`, `job/overview` |
+//! | a file that is written | `output/export/formats` |
 //!
 //! A comparison takes two reports, each evaluated on its own GPU, so `compare` comes after `report`.
 //!

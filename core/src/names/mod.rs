@@ -4,6 +4,10 @@
 //! sheets include it, so that existing notebooks keep working. [`Family`] is Dormer's own: eleven families that cover
 //! every op and every kernel by name, each with its color; views and reports use it.
 //!
+//! Further files each answer one question about names: what an operator of a family does (`attention`, `gemm`, `moe`,
+//! `norm` and so on), what a kernel's name says about its tile and types (`tile`), what the CPU does in a span
+//! (`cpu_activity`), and how serving engines write a batch ([`batch`]).
+//!
 //! The library that a kernel comes from is separate: [`Library`]. To add a name, add a row with an example to the rules
 //! of families or of libraries.
 

@@ -16,6 +16,21 @@
 //!
 //! A [window] of a profile is itself a profile of the same trace: its launches and its call tree are subsets of the
 //! full ones, and everything else is derived from them.
+//!
+//! | question | modules |
+//! |---|---|
+//! | how a profile is made, what is wrong with its times, what is missing | `build`, `repair`, `capture`, `missing`, `memo` |
+//! | what launched which GPU activity | `launch`, `kernels`, `ops`, `unattributed`, `streams`, `launch_calls`, `runtime_calls` |
+//! | what ran inside what, and where in the program | `tree`, `origin`, `scopes`, `autograd`, `recompute`, `training` |
+//! | how GPU time splits | `timeline`, `timelines`, `exposed`, `gaps`, `shares`, `off_critical_path` |
+//! | operations with their FLOPs and bytes | `operations`, `binding`, `rows`, `measured`, `recorded_flops`, `bandwidth`, `dataflow`, `tensors` |
+//! | what an operation computes | `attention_sizes`, `unfused_attention`, `kv_cache`, `gemm`, `convolution`, `elementwise`, `norm`, `reduction`, `moe_roles`, `optimizer` |
+//! | kernels of GPU graphs, which have no operator | `shapes`, `estimate`, `input_rows` |
+//! | communication and copies | `collectives`, `copies` |
+//! | steps, windows and serving engines | `window`, `serving` |
+//! | what is unusual in a run | `tuning`, `slowdown`, `slow_calls` |
+//! | the CPU, memory, the model, the timeline's rows | `cpu_ops`, `cpu_activity`, `memory`, `memory_steps`, `model_info`, `lanes` |
+//! | an operation as a call that can be run again | `call` |
 
 pub(crate) mod attention_sizes;
 pub mod autograd;

@@ -74,7 +74,7 @@ impl Row {
 }
 
 /// MoE layers of libraries, identified by the shapes of their operands.
-pub(super) static MOE_LAYER: PerfModel = ours(moe::layer::layer, "").model;
+pub(crate) static MOE_LAYER: PerfModel = ours(moe::layer::layer, "").model;
 
 /// Models for all names with one of these prefixes.
 const PREFIXES: &[Row] = &[
@@ -123,7 +123,7 @@ pub fn models() -> impl Iterator<Item = &'static PerfModel> {
 }
 
 /// All models with a prefix.
-pub(super) fn prefix_models() -> impl Iterator<Item = &'static PerfModel> {
+pub(crate) fn prefix_models() -> impl Iterator<Item = &'static PerfModel> {
     PREFIX_MODELS.iter()
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::profile::window::{StepRun, find_step};
 use crate::report::sheet::{Cell, Sheet};
+use crate::report::sheets::steps::{BATCHES, GRAPHS, STEPS};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 

@@ -24,22 +24,22 @@ use packed::{Lengths, Packed, packed};
 
 /// Sizes of an attention.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Attention {
-    pub(super) batch: f64,
-    pub(super) n_q: f64,
-    pub(super) h_q: f64,
-    pub(super) n_kv: f64,
-    pub(super) h_kv: f64,
-    pub(super) d_qk: f64,
-    pub(super) d_v: f64,
-    pub(super) mask: Mask,
-    pub(super) window: Window,
+pub(crate) struct Attention {
+    pub(crate) batch: f64,
+    pub(crate) n_q: f64,
+    pub(crate) h_q: f64,
+    pub(crate) n_kv: f64,
+    pub(crate) h_kv: f64,
+    pub(crate) d_qk: f64,
+    pub(crate) d_v: f64,
+    pub(crate) mask: Mask,
+    pub(crate) window: Window,
 }
 
 impl Attention {
     /// Attention without a mask, from batch, positions, heads and head dimension of the queries, and positions, heads
     /// and head dimension of the values.
-    pub(super) fn new([batch, n_q, h_q, d_qk]: [f64; 4], [n_kv, h_kv, d_v]: [f64; 3]) -> Attention {
+    pub(crate) fn new([batch, n_q, h_q, d_qk]: [f64; 4], [n_kv, h_kv, d_v]: [f64; 3]) -> Attention {
         Attention {
             batch,
             n_q,
@@ -58,11 +58,11 @@ impl Attention {
         self.mask.scores([self.n_q, self.n_kv], self.window)
     }
 
-    pub(super) fn forward_flops(&self) -> f64 {
+    pub(crate) fn forward_flops(&self) -> f64 {
         self.batch * self.h_q * 2.0 * self.pairs() * (self.d_qk + self.d_v)
     }
 
-    pub(super) fn backward_flops(&self, recomputes: bool) -> f64 {
+    pub(crate) fn backward_flops(&self, recomputes: bool) -> f64 {
         let each = self.batch * self.h_q * 2.0 * self.pairs();
         let scores = if recomputes { self.d_qk } else { 0.0 };
         let products = each * (scores + 2.0 * self.d_v + 2.0 * self.d_qk);
@@ -83,7 +83,7 @@ impl Attention {
     }
 
     /// Operations on packed sequences with these positions in total.
-    pub(super) fn flops_of(&self, lengths: &Lengths, flops: fn(&Attention) -> f64) -> f64 {
+    pub(crate) fn flops_of(&self, lengths: &Lengths, flops: fn(&Attention) -> f64) -> f64 {
         let one = |[n_q, n_kv]: [f64; 2]| flops(&Attention { n_q, n_kv, ..*self });
         lengths.sum([self.n_q, self.n_kv], one)
     }
@@ -100,14 +100,14 @@ impl Attention {
     }
 
     /// Bytes that the forward pass moves.
-    pub(super) fn forward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
+    pub(crate) fn forward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
         let result = dtype::bytes(input.dtype(q))?.max(2.0);
         Some(self.operand_bytes(input, q)? + self.n_out_elements() * result)
     }
 
     /// Bytes that the backward pass moves: Q, K and V, their gradients, and the gradient of the result, which precedes
     /// Q if the backward pass is a separate call.
-    pub(super) fn backward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
+    pub(crate) fn backward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
         let element = dtype::bytes(input.dtype(q))?;
         let gradients = self.n_q_elements() + self.n_kv_elements();
         let of_result = self.n_out_elements()
@@ -120,7 +120,7 @@ impl Attention {
     }
 
     /// TraceLens's parameters, except the types.
-    pub(super) fn params(&self, dropout: f64, is_flash: bool) -> Params {
+    pub(crate) fn params(&self, dropout: f64, is_flash: bool) -> Params {
         let mut params = params::whole([
             ("B", self.batch),
             ("N_Q", self.n_q),
@@ -139,12 +139,12 @@ impl Attention {
     }
 
     /// Q, K, V and the result.
-    pub(super) fn forward_elements(&self) -> f64 {
+    pub(crate) fn forward_elements(&self) -> f64 {
         self.n_q_elements() + self.n_kv_elements() + self.n_out_elements()
     }
 
     /// Q, K, V and their gradients, and the gradient of the result.
-    pub(super) fn backward_elements(&self) -> f64 {
+    pub(crate) fn backward_elements(&self) -> f64 {
         2.0 * (self.n_q_elements() + self.n_kv_elements()) + self.n_out_elements()
     }
 }
@@ -211,31 +211,31 @@ impl FusedAttention {
 
 /// Argument positions of an op.
 #[derive(Clone, Copy)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// Position of Q; K and V follow.
-    pub(super) q: usize,
+    pub(crate) q: usize,
     /// Whether heads precede positions.
-    pub(super) heads_first: bool,
-    pub(super) dropout: Option<usize>,
-    pub(super) causal: Option<usize>,
-    pub(super) causal_default: bool,
-    pub(super) corner: Mask,
-    pub(super) is_flash: bool,
+    pub(crate) heads_first: bool,
+    pub(crate) dropout: Option<usize>,
+    pub(crate) causal: Option<usize>,
+    pub(crate) causal_default: bool,
+    pub(crate) corner: Mask,
+    pub(crate) is_flash: bool,
     /// Whether TraceLens's parameters include the type.
-    pub(super) names_type: bool,
+    pub(crate) names_type: bool,
     /// Position of a mask or bias that is read.
-    pub(super) bias: Option<usize>,
+    pub(crate) bias: Option<usize>,
     /// Which gradients a backward pass writes: a list for Q, K, V and the bias, or a flag for the bias.
-    pub(super) gradients: Option<usize>,
+    pub(crate) gradients: Option<usize>,
     /// Position of the window's left size; the right size follows.
-    pub(super) window: Option<usize>,
+    pub(crate) window: Option<usize>,
     /// Positions of the arguments that describe packed sequences.
-    pub(super) packed: Option<Packed>,
+    pub(crate) packed: Option<Packed>,
     /// Arguments whose values decide which keys are in use; traces do not record them.
-    pub(super) hidden: &'static [usize],
+    pub(crate) hidden: &'static [usize],
 }
 
-pub(super) const FLASH: Layout = Layout {
+pub(crate) const FLASH: Layout = Layout {
     q: 0,
     heads_first: false,
     dropout: Some(3),
@@ -252,7 +252,7 @@ pub(super) const FLASH: Layout = Layout {
 };
 
 /// `_scaled_dot_product_flash_attention(q, k, v, dropout[3], causal[4], …)`, heads first.
-pub(super) const ATEN_FLASH: Layout = Layout {
+pub(crate) const ATEN_FLASH: Layout = Layout {
     heads_first: true,
     causal: Some(4),
     ..FLASH
@@ -260,7 +260,7 @@ pub(super) const ATEN_FLASH: Layout = Layout {
 
 /// `_scaled_dot_product_efficient_attention(q, k, v, bias, logsumexp, dropout[5], causal[6])`, and that
 /// of cuDNN.
-pub(super) const ATEN_OTHER: Layout = Layout {
+pub(crate) const ATEN_OTHER: Layout = Layout {
     dropout: Some(5),
     causal: Some(6),
     corner: Mask::TopLeft,
@@ -271,28 +271,28 @@ pub(super) const ATEN_OTHER: Layout = Layout {
 
 impl Layout {
     /// The same with Q, dropout and the causal flag at these positions.
-    pub(super) const fn at(mut self, q: usize, dropout: Option<usize>, causal: usize) -> Layout {
+    pub(crate) const fn at(mut self, q: usize, dropout: Option<usize>, causal: usize) -> Layout {
         (self.q, self.dropout, self.causal) = (q, dropout, Some(causal));
         self
     }
 
-    pub(super) const fn window(mut self, at: usize) -> Layout {
+    pub(crate) const fn window(mut self, at: usize) -> Layout {
         self.window = Some(at);
         self
     }
 
-    pub(super) const fn packed(mut self, starts: usize, longest: usize) -> Layout {
+    pub(crate) const fn packed(mut self, starts: usize, longest: usize) -> Layout {
         self.packed = packed(starts, longest);
         self
     }
 
-    pub(super) const fn hidden(mut self, at: &'static [usize]) -> Layout {
+    pub(crate) const fn hidden(mut self, at: &'static [usize]) -> Layout {
         self.hidden = at;
         self
     }
 
     /// The sizes of a call, in total for packed sequences; `None` if it is unknown whether there is a mask.
-    pub(super) fn read(&self, input: &OpInput) -> Option<Attention> {
+    pub(crate) fn read(&self, input: &OpInput) -> Option<Attention> {
         if self.causal.is_some() && !input.has_values() {
             return None;
         }
@@ -335,7 +335,7 @@ impl Layout {
         self.packed.filter(|packed| packed.is_in(input))
     }
 
-    pub(super) fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
+    pub(crate) fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
         let dropout = self.dropout.and_then(|at| input.number(at)).unwrap_or(0.0);
         let mut params = sizes.params(dropout, self.is_flash);
         if self.names_type {
@@ -345,7 +345,7 @@ impl Layout {
     }
 
     /// The work of `ours` with the parameters of this layout, which is how TraceLens reads the call.
-    pub(super) fn with_params(&self, input: &OpInput, ours: Option<Modeled>) -> Option<Modeled> {
+    pub(crate) fn with_params(&self, input: &OpInput, ours: Option<Modeled>) -> Option<Modeled> {
         let ours = ours?;
         let is_causal = self.causal.filter(|at| input.is_flag(*at));
         let is_causal = is_causal.and_then(|at| input.flag(at));
@@ -354,17 +354,17 @@ impl Layout {
         Some(ours.with(self.params(input, &sizes)))
     }
 
-    pub(super) fn forward(&self, input: &OpInput) -> Option<Modeled> {
+    pub(crate) fn forward(&self, input: &OpInput) -> Option<Modeled> {
         self.forward_of(input, &self.read(input)?)
     }
 
     /// The forward pass of these sizes.
-    pub(super) fn forward_of(&self, input: &OpInput, sizes: &Attention) -> Option<Modeled> {
+    pub(crate) fn forward_of(&self, input: &OpInput, sizes: &Attention) -> Option<Modeled> {
         let bytes = || Some(sizes.forward_bytes(input, self.q)? + self.bias_bytes(input, false)?);
         self.counted(input, sizes, Attention::forward_flops, bytes())
     }
 
-    pub(super) fn backward(&self, input: &OpInput) -> Option<Modeled> {
+    pub(crate) fn backward(&self, input: &OpInput) -> Option<Modeled> {
         let sizes = self.read(input)?;
         // Whether the gradient of the bias is written.
         let is_asked = self.gradients.is_some_and(|at| {

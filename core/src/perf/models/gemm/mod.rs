@@ -21,23 +21,23 @@ use transpose::transpose;
 
 /// Sizes of a GEMM.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gemm {
-    pub(super) batch: f64,
-    pub(super) m: f64,
-    pub(super) n: f64,
-    pub(super) k: f64,
-    pub(super) has_bias: bool,
+pub(crate) struct Gemm {
+    pub(crate) batch: f64,
+    pub(crate) m: f64,
+    pub(crate) n: f64,
+    pub(crate) k: f64,
+    pub(crate) has_bias: bool,
     /// Bytes of an element of A, B and C.
-    pub(super) a: Option<f64>,
-    pub(super) b: Option<f64>,
-    pub(super) c: Option<f64>,
+    pub(crate) a: Option<f64>,
+    pub(crate) b: Option<f64>,
+    pub(crate) c: Option<f64>,
     /// Bytes of the whole addend.
-    pub(super) bias: Option<f64>,
+    pub(crate) bias: Option<f64>,
 }
 
 impl Gemm {
     /// A GEMM whose elements all have the same size.
-    pub(super) fn uniform([m, k, n]: [f64; 3], element: Option<f64>) -> Gemm {
+    pub(crate) fn uniform([m, k, n]: [f64; 3], element: Option<f64>) -> Gemm {
         Gemm {
             batch: 1.0,
             m,
@@ -73,7 +73,7 @@ impl Gemm {
     }
 
     /// Operations and bytes; the first operand's type determines the precision.
-    pub(super) fn work(&self, precision: &str) -> Work {
+    pub(crate) fn work(&self, precision: &str) -> Work {
         let Gemm { batch, m, n, k, .. } = *self;
         let (bias_flops, bias_bytes) = match self.has_bias {
             true => (m * n, self.bias),
@@ -92,7 +92,7 @@ impl Gemm {
     }
 
     /// TraceLens's parameters of `aten::mm` and similar ops, whose operands are two of the arguments.
-    pub(super) fn params(&self, input: &OpInput, operands: [usize; 2], is_batched: bool) -> Params {
+    pub(crate) fn params(&self, input: &OpInput, operands: [usize; 2], is_batched: bool) -> Params {
         let [stride_a, stride_b] = operands.map(|at| params::opt_sizes(input.strides(at)));
         let mut params = self.sizes().to_vec();
         params.extend([
@@ -107,7 +107,7 @@ impl Gemm {
     }
 
     /// Parameters of all GEMMs.
-    pub(super) fn sizes(&self) -> [(&'static str, Param); 4] {
+    pub(crate) fn sizes(&self) -> [(&'static str, Param); 4] {
         [
             ("M", Param::Int(self.m)),
             ("N", Param::Int(self.n)),
@@ -131,35 +131,35 @@ fn added_bytes(input: &OpInput, otherwise: Option<f64>) -> Option<f64> {
 }
 
 /// Adds the transposition of the operands, if the kernel's name shows it.
-pub(super) fn push_transpose(params: &mut Params, input: &OpInput) {
+pub(crate) fn push_transpose(params: &mut Params, input: &OpInput) {
     if let Some((a, b)) = transpose(input.kernels) {
         params.push(("transpose", Param::Transposed([a, b])));
     }
 }
 
 /// M, K and N of the first two arguments: A of M × K and B of K × N.
-pub(super) fn matrix_sizes(input: &OpInput) -> Option<[f64; 3]> {
+pub(crate) fn matrix_sizes(input: &OpInput) -> Option<[f64; 3]> {
     let [m, k] = input.sized(0)?;
     let [_, n] = input.sized(1)?;
     Some([m, k, n])
 }
 
 /// M, K and N of a linear layer: x of … × K in the first argument, W of N × K at `w`.
-pub(super) fn linear_sizes(input: &OpInput, w: usize) -> Option<[f64; 3]> {
+pub(crate) fn linear_sizes(input: &OpInput, w: usize) -> Option<[f64; 3]> {
     let (&k, rows) = input.sizes(0)?.split_last()?;
     let [n, _] = input.sized(w)?;
     Some([product(rows), k as f64, n])
 }
 
 /// `dot(x, y)`: one row times one column.
-pub(super) fn dot(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn dot(input: &OpInput) -> Option<Modeled> {
     let [k] = input.sized(0)?;
     let gemm = Gemm::uniform([1.0, k, 1.0], dtype::bytes(input.dtype(0)));
     Some(bare(gemm.work(input.dtype(0))))
 }
 
 /// `linear(x, W, bias)` when it launches its own kernel: x of … × K, W of N × K.
-pub(super) fn linear(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn linear(input: &OpInput) -> Option<Modeled> {
     let gemm = Gemm {
         has_bias: input.tensor(2).is_some(),
         ..Gemm::uniform(linear_sizes(input, 1)?, dtype::bytes(input.dtype(0)))
@@ -168,7 +168,7 @@ pub(super) fn linear(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `matmul(A, B)` when it launches its own kernel.
-pub(super) fn matmul(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn matmul(input: &OpInput) -> Option<Modeled> {
     let [batch, m, k, n] = matmul_sizes(input)?;
     let element = dtype::bytes(input.dtype(0));
     // What is broadcast along the batch is read once.
@@ -188,7 +188,7 @@ pub(super) fn matmul(input: &OpInput) -> Option<Modeled> {
 
 /// Batch, M, K and N of `matmul`: vectors, matrices, or batches of them that are broadcast. A single matrix B multiplies
 /// all rows of A.
-pub(super) fn matmul_sizes(input: &OpInput) -> Option<[f64; 4]> {
+pub(crate) fn matmul_sizes(input: &OpInput) -> Option<[f64; 4]> {
     let size = |size: &i64| *size as f64;
     Some(match (input.sizes(0)?, input.sizes(1)?) {
         ([k], [_]) => [1.0, 1.0, size(k), 1.0],
@@ -209,7 +209,7 @@ pub(super) fn matmul_sizes(input: &OpInput) -> Option<[f64; 4]> {
 }
 
 /// `linear_backward(x, dY, W, mask)`: dX = dY·W, dW = dYᵀ·x, two GEMMs of the forward pass's size.
-pub(super) fn linear_backward(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn linear_backward(input: &OpInput) -> Option<Modeled> {
     let [m, k, n] = linear_sizes(input, 2)?;
     let element = dtype::bytes(input.dtype(0));
     let [asks_x, asks_w, asks_bias] = input.asked_gradients(3)?;
@@ -234,7 +234,7 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `_int_mm(A, B)`: 8-bit operands, 32-bit results.
-pub(super) fn int_mm(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn int_mm(input: &OpInput) -> Option<Modeled> {
     let sizes = matrix_sizes(input)?;
     let gemm = Gemm {
         c: Some(4.0),
@@ -247,7 +247,7 @@ pub(super) fn int_mm(input: &OpInput) -> Option<Modeled> {
 /// distributed to the groups of B. With A of M × K and B of G × K × N every row is multiplied once, and so is every
 /// column of B with A of G × M × K and B of K × N. With A of G × M × K and B of G × K × N it is a batched GEMM. With
 /// two matrices the groups split K, and each writes its own M × N.
-pub(super) fn grouped_mm(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn grouped_mm(input: &OpInput) -> Option<Modeled> {
     let offsets = offsets(input);
     let n_groups = || input.sized(offsets).map(|[groups]: [f64; 1]| groups);
     let element = dtype::bytes(input.dtype(0));
@@ -282,7 +282,7 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modeled> {
 
 /// The argument position of the groups' end offsets. In `_scaled_grouped_mm_v2` each operand's lists of scales, recipes
 /// and orders precede them.
-pub(super) fn offsets(input: &OpInput) -> usize {
+pub(crate) fn offsets(input: &OpInput) -> usize {
     match (input.name.contains("scaled"), input.name.ends_with("_v2")) {
         (false, _) => 2,
         (true, false) => 4,
@@ -292,7 +292,7 @@ pub(super) fn offsets(input: &OpInput) -> usize {
 
 /// A GEMM or batched GEMM with A at position `first`, after the addend if there is one. `mm(A, B)`, `addmm(bias, A,
 /// B)`, `bmm(A, B)` with A of B × M × K, `baddbmm`.
-pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modeled> {
+pub(crate) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modeled> {
     let [batch, m, k, n] = match is_batched {
         true => {
             let ([batch, m, k], [_, _, n]) = (input.sized(first)?, input.sized(first + 1)?);
@@ -313,7 +313,7 @@ pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<
 }
 
 /// Matrix-vector multiplication: `mv(A, x)`, `addmv(bias, A, x)`. Not in TraceLens.
-pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modeled> {
+pub(crate) fn with_vector(input: &OpInput, first: usize) -> Option<Modeled> {
     let [m, k] = input.sized(first)?;
     let gemm = Gemm {
         has_bias: first == 1,
@@ -323,7 +323,7 @@ pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modeled> {
 }
 
 /// `addbmm(bias, A, B)`: the sum of the products of a batch, 2·B·M·N·K, plus the bias.
-pub(super) fn addbmm(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn addbmm(input: &OpInput) -> Option<Modeled> {
     let [batch, m, k] = input.sized(1)?;
     let [_, _, n] = input.sized(2)?;
     let operands = m * k * input.distinct_share(1) + k * n * input.distinct_share(2);
@@ -338,7 +338,7 @@ pub(super) fn addbmm(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `addr(bias, x, y)`: the outer product of two vectors, added to a matrix.
-pub(super) fn addr(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn addr(input: &OpInput) -> Option<Modeled> {
     let ([m], [n]) = (input.sized(1)?, input.sized(2)?);
     let (products, _) = dtype::complex_factors(input.dtype(1));
     let added = match is_zero(input, 3) {
@@ -350,7 +350,7 @@ pub(super) fn addr(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `_sparse_semi_structured_mm(A, positions, B)`: A stores two of every four numbers of a row.
-pub(super) fn half_sparse(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn half_sparse(input: &OpInput) -> Option<Modeled> {
     let [m, kept] = input.sized(0)?;
     let [_, n] = input.sized(2)?;
     let element = dtype::bytes(input.dtype(0));
@@ -360,7 +360,7 @@ pub(super) fn half_sparse(input: &OpInput) -> Option<Modeled> {
 
 /// `_cdist_forward(x, y, p)`, the distances of P points to R points of M numbers each: subtract,
 /// power, add.
-pub(super) fn distances(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn distances(input: &OpInput) -> Option<Modeled> {
     let (x, y) = (input.tensor(0)?, input.tensor(1)?);
     let [batch @ .., p, m] = x.shape else {
         return None;

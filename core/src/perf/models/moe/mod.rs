@@ -17,31 +17,31 @@ use crate::perf::{
 use crate::trace::extra_args;
 
 /// Sizes of a mixture of experts.
-pub(super) struct Mixture {
-    pub(super) tokens: f64,
-    pub(super) hidden: f64,
-    pub(super) inner: f64,
+pub(crate) struct Mixture {
+    pub(crate) tokens: f64,
+    pub(crate) hidden: f64,
+    pub(crate) inner: f64,
     /// Experts that this call holds.
-    pub(super) experts: f64,
+    pub(crate) experts: f64,
     /// Experts on all GPUs; at least as many.
-    pub(super) all_experts: f64,
+    pub(crate) all_experts: f64,
     /// Experts per token, out of all.
-    pub(super) chosen: f64,
+    pub(crate) chosen: f64,
     /// Two if there is a gate besides the up projection, else one.
-    pub(super) gate: f64,
+    pub(crate) gate: f64,
     /// Bytes of an element of the tokens.
-    pub(super) input_bytes: Option<f64>,
+    pub(crate) input_bytes: Option<f64>,
     /// Bytes of an element of the result, which may be wider.
-    pub(super) output_bytes: Option<f64>,
-    pub(super) weight_bytes: Option<f64>,
+    pub(crate) output_bytes: Option<f64>,
+    pub(crate) weight_bytes: Option<f64>,
     /// Bytes of the weight scales of all experts of this call, if they are operands.
-    pub(super) scale_bytes: f64,
-    pub(super) compute: Option<ComputeSpec>,
+    pub(crate) scale_bytes: f64,
+    pub(crate) compute: Option<ComputeSpec>,
 }
 
 impl Mixture {
     /// All experts in this call, no gate, and results of the tokens' type.
-    pub(super) fn new(
+    pub(crate) fn new(
         [tokens, hidden, inner]: [f64; 3],
         [experts, chosen]: [f64; 2],
         token: &str,
@@ -65,7 +65,7 @@ impl Mixture {
 
     /// Itself if there are at least as many experts as each token selects; `None` for a part of a layer of unknown
     /// size.
-    pub(super) fn possible(self) -> Option<Mixture> {
+    pub(crate) fn possible(self) -> Option<Mixture> {
         (self.chosen <= self.all_experts).then_some(self)
     }
 
@@ -89,7 +89,7 @@ impl Mixture {
     }
 
     /// Up projection, down projection, and the weighted sum of the selected experts' results in one kernel.
-    pub(super) fn fused(&self) -> Modeled {
+    pub(crate) fn fused(&self) -> Modeled {
         let sum = self.tokens * self.hidden * (2.0 * self.own_choices() - 1.0).max(0.0);
         let bytes = || {
             let both_ends = self.tokens * self.hidden * (self.input_bytes? + self.output_bytes?);
@@ -102,7 +102,7 @@ impl Mixture {
         self.modeled(self.product() * (self.gate + 1.0) + sum, bytes())
     }
 
-    pub(super) fn up(&self) -> Modeled {
+    pub(crate) fn up(&self) -> Modeled {
         let bytes = || {
             let x = self.tokens * self.hidden * self.input_bytes?;
             let out = self.tokens * self.inner * self.own_choices() * self.output_bytes?;
@@ -111,7 +111,7 @@ impl Mixture {
         self.modeled(self.product() * self.gate, bytes())
     }
 
-    pub(super) fn down(&self) -> Modeled {
+    pub(crate) fn down(&self) -> Modeled {
         let bytes = || {
             let x = self.tokens * self.inner * self.own_choices() * self.input_bytes?;
             let out = self.tokens * self.hidden * self.output_bytes?;
@@ -153,7 +153,7 @@ fn scale_bytes(input: &OpInput, from: usize, experts: f64) -> f64 {
 }
 
 /// How the weights are stored.
-pub(super) struct Stored {
+pub(crate) struct Stored {
     /// Weights per element.
     packing: f64,
     /// Bytes per weight.
@@ -163,7 +163,7 @@ pub(super) struct Stored {
 
 impl Stored {
     /// From the types in a kernel's name; `None` if it has none.
-    pub(super) fn named(kernel: &str, tokens: &str) -> Option<Stored> {
+    pub(crate) fn named(kernel: &str, tokens: &str) -> Option<Stored> {
         let types = kernel
             .split('_')
             .find(|part| part.contains("f16x") || part.contains("fp8"))?;
@@ -183,7 +183,7 @@ impl Stored {
     }
 
     /// From bytes per weight and the type that GEMMs compute in.
-    pub(super) fn of(bytes: Option<f64>, math: &str) -> Stored {
+    pub(crate) fn of(bytes: Option<f64>, math: &str) -> Stored {
         Stored {
             packing: 1.0,
             bytes,
@@ -192,14 +192,14 @@ impl Stored {
     }
 
     /// Whether its bytes are known.
-    pub(super) fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.bytes.is_some()
     }
 }
 
 /// A row of `width` weights in `elements` elements of a type. Integers pack several low-precision weights, and the GEMM
 /// then computes in the tokens' type; FP4 numbers are multiplied directly.
-pub(super) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
+pub(crate) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
     let packing = if elements > 0.0 {
         (width / elements).floor().max(1.0)
     } else {
@@ -219,7 +219,7 @@ pub(super) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> 
 }
 
 /// `fmoe_g1u1(out, x, w1, w2, …, k[8])`: w1 of E × 2N × K includes the gate.
-pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn fused_g1u1(input: &OpInput) -> Option<Modeled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, doubled, elements] = input.sized(2)?;
     let weights = stored(input.dtype(2), [hidden, elements], input.dtype(1));
@@ -234,7 +234,7 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `fmoe(out, x, w1, w2, …, k[8])`: the same; w2 of E × K × N tells whether w1 includes a gate.
-pub(super) fn fused_sorted(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn fused_sorted(input: &OpInput) -> Option<Modeled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(2)?;
     let [_, _, columns] = input.sized(3)?;
@@ -256,7 +256,7 @@ pub(super) fn fused_sorted(input: &OpInput) -> Option<Modeled> {
 
 /// One kernel with x of M × K, w1 of E × N(·2) × K, w2 of E × K × N, weights of M × k; or two of them
 /// with the same arguments.
-pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
+pub(crate) fn shaped(input: &OpInput) -> Option<Mixture> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(1)?;
     let [_, _, columns] = input.sized(2)?;
@@ -285,7 +285,7 @@ pub(crate) fn expert_choices(input: &OpInput) -> Option<[u64; 3]> {
 /// One of two ragged expert GEMMs, with x of M × K and the router's logits of M × E. Its other sizes are extra
 /// arguments, and the type of its weights is in the kernel's name, as in
 /// `_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu`. A missing inner size is assumed to be K, as in TraceLens.
-pub(super) fn ragged(input: &OpInput) -> Option<Mixture> {
+pub(crate) fn ragged(input: &OpInput) -> Option<Mixture> {
     let [tokens, hidden] = input.sized(0)?;
     let [_, experts] = input.sized(1)?;
     let facts = input.extra_args?;
@@ -302,7 +302,7 @@ pub(super) fn ragged(input: &OpInput) -> Option<Mixture> {
 
 /// The number of experts on all GPUs. It is an argument of vLLM's operators: the first integer after the expert ids, or
 /// −1 if a call holds all of them. For others it is the number that the call holds.
-pub(super) fn n_experts(input: &OpInput, ids: usize, local_experts: f64) -> f64 {
+pub(crate) fn n_experts(input: &OpInput, ids: usize, local_experts: f64) -> f64 {
     let is_argument = input.name.starts_with("vllm::") && input.name.ends_with("fused_experts");
     let numbers = (ids + 1..input.n_args()).filter_map(|at| input.value(at).parse::<u32>().ok());
     let mut numbers = numbers.map(f64::from).filter(|all| *all >= local_experts);
@@ -324,7 +324,7 @@ fn result_bytes(input: &OpInput) -> Option<f64> {
 }
 
 /// `ck_moe_stage1(x, w1, w2, …, out[6], k[7])`: w1 of E × 2N × K includes the gate; the result is M × k × N.
-pub(super) fn ck_stage1(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn ck_stage1(input: &OpInput) -> Option<Modeled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(1)?;
     let chosen = input.number(7)?;
@@ -340,7 +340,7 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `ck_moe_stage2(inner, w1, w2, …, out[6], …)`: inner of M × k × N, w2 of E × K × N.
-pub(super) fn ck_stage2(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn ck_stage2(input: &OpInput) -> Option<Modeled> {
     let [tokens, chosen, inner] = input.sized(0)?;
     let [experts, hidden, elements] = input.sized(2)?;
     let weights = stored(input.dtype(2), [inner, elements], "");
@@ -355,7 +355,7 @@ pub(super) fn ck_stage2(input: &OpInput) -> Option<Modeled> {
 
 /// `invoke_fused_moe_kernel(x, w, …, chosen[8], …)`: w of E × N × K, chosen of T × k; one GEMM row for each token and
 /// expert. TraceLens takes the number of elements as K.
-pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn invoke_grouped(input: &OpInput) -> Option<Modeled> {
     let [experts, n, elements] = input.sized(1)?;
     let [tokens, chosen] = input.sized(8)?;
     let width = input.sizes(0).and_then(|sizes| sizes.last());
@@ -385,20 +385,20 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `MoEDispatch(x, …)`, `MoECombine`: tokens move to the GPUs of their experts and back.
-pub(super) fn dispatch(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn dispatch(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     Some(moved(x.bytes()).with(params::shape_and_type(&x)))
 }
 
 /// Selecting experts and sorting tokens: one operation per element of the largest operand; every operand moves once.
-pub(super) fn auxiliary(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn auxiliary(input: &OpInput) -> Option<Modeled> {
     let largest = input.largest(|_| true)?;
     let bytes = input.tensor_bytes();
     Some(on_vectors(largest.dtype, largest.n(), bytes).with(params::shape_and_type(&largest)))
 }
 
 /// `moe_sum(x, out)` with x of M × k × H: sums the results of the selected experts.
-pub(super) fn sum(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn sum(input: &OpInput) -> Option<Modeled> {
     let (x, out) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(x.bytes()? + out.bytes()?);
     Some(on_vectors(x.dtype, (x.n() - out.n()).max(0.0), bytes()))
@@ -406,7 +406,7 @@ pub(super) fn sum(input: &OpInput) -> Option<Modeled> {
 
 /// `cutlass_moe_mm(out, x, w, …)`: each row of x, already sorted, times the matrix of its expert, with w of E × …; at
 /// most one matrix per row is read.
-pub(super) fn sorted_rows(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn sorted_rows(input: &OpInput) -> Option<Modeled> {
     let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let [experts, ..] = w.shape else { return None };
     let [rows, k] = input.sized(1)?;

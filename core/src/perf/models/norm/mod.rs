@@ -47,7 +47,7 @@ impl View {
 }
 
 /// TraceLens's parameters of a norm of one of the arguments.
-pub(super) fn params(
+pub(crate) fn params(
     input: &OpInput,
     at: usize,
     channels: Param,
@@ -76,7 +76,7 @@ fn view(input: usize, channels: f64) -> View {
 }
 
 /// A call as it is, and as TraceLens interprets it.
-pub(super) struct Call<'a> {
+pub(crate) struct Call<'a> {
     input: &'a OpInput<'a>,
     n: f64,
     ours: View,
@@ -84,7 +84,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    pub(super) fn forward(&self) -> Option<Modeled> {
+    pub(crate) fn forward(&self) -> Option<Modeled> {
         let (n, ours) = (self.n, &self.ours);
         let statistics = f64::from(ours.is_training);
         let per_channel = 2.0
@@ -96,7 +96,7 @@ impl Call<'_> {
     }
 
     /// All requested gradients.
-    pub(super) fn backward(&self) -> Option<Modeled> {
+    pub(crate) fn backward(&self) -> Option<Modeled> {
         let mask = self.ours.output_mask.as_ref();
         let wants_dx = mask.is_none_or(|mask| mask.first() == Some(&true));
         let (n, ours) = (self.n, &self.ours);
@@ -122,7 +122,7 @@ impl Call<'_> {
 
 /// `batch_norm(x, scale, shift, mean, variance, training, …)`, `instance_norm` likewise. TraceLens takes any word as
 /// `True`, and absent parameters as present.
-pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
+pub(crate) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let channels = *input.sizes(0)?.get(1)? as f64;
     let view = View {
         is_training: !input.value(5).is_empty(),
@@ -136,7 +136,7 @@ pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
 }
 
 /// `native_batch_norm_backward(dY, x, scale, mean, variance, …, training[7], eps, mask[9])`.
-pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn native_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = *input.sizes(1)?.get(1)? as f64;
     let view = View {
         is_training: !input.value(7).is_empty(),
@@ -153,7 +153,7 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always in training.
-pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = *input.sizes(0)?.get(1)? as f64;
     let view = View {
         is_training: false,
@@ -167,7 +167,7 @@ pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `layer_norm(x, normalized_shape, scale, shift, …)`.
-pub(super) fn layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
+pub(crate) fn layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     view(0, normalized(input, 1, 2)?).norm(input)
 }
 
@@ -179,14 +179,14 @@ fn normalized(input: &OpInput, shape: usize, scale: usize) -> Option<f64> {
 }
 
 /// `FusedLayerNormAffineFunction(x, scale, shift, …)` of apex, `FastLayerNormFN` likewise.
-pub(super) fn apex_layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
+pub(crate) fn apex_layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let mut call = view(0, product(input.sizes(1)?)).norm(input)?;
     call.ours.has_bias = input.tensor(2).is_some();
     Some(call)
 }
 
 /// `native_layer_norm_backward(dY, x, normalized_shape, mean, rstd, scale, shift, mask)`.
-pub(super) fn native_layer_norm_backward(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn native_layer_norm_backward(input: &OpInput) -> Option<Modeled> {
     let mask = input.flags(7)?;
     let view = View {
         is_affine: *mask.get(1)?,
@@ -198,12 +198,12 @@ pub(super) fn native_layer_norm_backward(input: &OpInput) -> Option<Modeled> {
 }
 
 /// `group_norm(x, …)`.
-pub(super) fn group_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
+pub(crate) fn group_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     view(0, *input.sizes(0)?.get(1)? as f64).norm(input)
 }
 
 /// `native_group_norm_backward(dY, x, mean, rstd, scale, N, C, HxW, groups, mask)`.
-pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn native_group_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = *input.sizes(1)?.get(1)? as f64 / input.number(8).filter(|n| *n > 0.0)?;
     let view = View {
         channels_text: Param::Float(channels),
@@ -215,7 +215,7 @@ pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modeled> {
 
 /// `_fused_rms_norm(x, normalized_shape, scale, eps)`: for each of the n / C rows the sum of squares, 2·C, and its
 /// root, 2; then two multiplications per element.
-pub(super) fn rms_norm(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn rms_norm(input: &OpInput) -> Option<Modeled> {
     let n = product(input.sizes(0)?);
     let channels = normalized(input, 1, 2)?;
     let modeled = vectors(input.dtype(0), rms_flops(n, channels)?, 2.0 * n + channels);
@@ -223,19 +223,19 @@ pub(super) fn rms_norm(input: &OpInput) -> Option<Modeled> {
 }
 
 /// Operations of a scaled RMS norm.
-pub(super) fn rms_flops(n: f64, channels: f64) -> Option<f64> {
+pub(crate) fn rms_flops(n: f64, channels: f64) -> Option<f64> {
     (channels > 0.0).then(|| n / channels * (2.0 * channels + 2.0) + 2.0 * n)
 }
 
 /// `_fused_rms_norm_backward(dY, x, normalized_shape, rstd, scale, mask)`: dY·scale, x̂, six per element for dX; dY·x̂
 /// and its sum over the rows for the scale.
-pub(super) fn rms_norm_backward(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn rms_norm_backward(input: &OpInput) -> Option<Modeled> {
     let channels = product(&input.integers(2)?);
     rms_backward(input, 1, channels, input.flags(5)?)
 }
 
 /// The backward pass of [`rms_norm`], from the forward call.
-pub(super) fn rms_norm_bwd(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn rms_norm_bwd(input: &OpInput) -> Option<Modeled> {
     let channels = product(&input.integers(1)?);
     rms_backward(input, 0, channels, vec![true, true])
 }
@@ -264,7 +264,7 @@ fn rms_view(at: usize, channels: f64) -> View {
 /// `fused_ln_modulate(x, …)`: layer norm with a shift and scale for each sample, of T × B × H: the norm and two more
 /// operations per element; two parameters of B × H, two 4-byte statistics per row. Its backward pass: dX, and the
 /// gradients of shift and scale.
-pub(super) fn modulated(
+pub(crate) fn modulated(
     input: &OpInput,
     flops_each: f64,
     [passes, per_sample]: [f64; 2],
@@ -281,7 +281,7 @@ pub(super) fn modulated(
 /// square and add, two to scale; v and g are read, the result and the norms written. Backward, `(dW, v,
 /// g, norms, dim)`: dW·v summed, then two products and a sum; dW, v, g and the norms are read, gradients
 /// of v and g written.
-pub(super) fn weight_norm(
+pub(crate) fn weight_norm(
     input: &OpInput,
     first: usize,
     [flops_each, passes]: [f64; 2],
@@ -292,7 +292,7 @@ pub(super) fn weight_norm(
 }
 
 /// `batch_norm_stats(x, eps)` of synchronized batch norm: mean and variance of each channel.
-pub(super) fn batch_statistics(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn batch_statistics(input: &OpInput) -> Option<Modeled> {
     let x = input.tensor(0)?;
     let channels = *x.shape.get(1)? as f64;
     let bytes = x.bytes().map(|bytes| bytes + 8.0 * channels);
@@ -301,14 +301,14 @@ pub(super) fn batch_statistics(input: &OpInput) -> Option<Modeled> {
 
 /// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations per element; `batch_norm_backward_elemt(dY,
 /// x, …)`: dX, five per element.
-pub(super) fn batch_elements(input: &OpInput, x: usize, flops_each: f64) -> Option<Modeled> {
+pub(crate) fn batch_elements(input: &OpInput, x: usize, flops_each: f64) -> Option<Modeled> {
     let x = input.tensor(x)?;
     let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
     Some(on_vectors(x.dtype, flops_each * x.n(), bytes()))
 }
 
 /// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations per element.
-pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modeled> {
+pub(crate) fn batch_backward_reduce(input: &OpInput) -> Option<Modeled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let channels = *x.shape.get(1)? as f64;
     let bytes = || Some(gradient.bytes()? + x.bytes()? + 16.0 * channels);

@@ -16,7 +16,7 @@ use crate::perf::params::{self, Param, Params};
 use crate::perf::{Modeled, OpInput, dtype, on_vectors};
 
 /// The last `n_sizes` arguments are always loop sizes; the last of two is that of the reduction.
-pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modeled> {
+pub(crate) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modeled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let largest = tensors.iter().map(Tensor::n).fold(0.0, f64::max);
     let n_points = points(input, n_sizes, largest)?;
