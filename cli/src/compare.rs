@@ -16,7 +16,7 @@ use crate::args::CompareArgs;
 use crate::embedded::{self, Embed, Embedded};
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, after, checks, choices, input, output, parallel, report, table, window};
+use crate::{Failure, after, checks, choices, input, output, parallel, report, text, window};
 
 /// Operations named in the summary.
 const TOP: usize = 8;
@@ -162,7 +162,7 @@ fn default_names(args: &CompareArgs, reports: &[Report; 2]) -> [String; 2] {
 fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let sides = [&input.reference, &input.target];
     let [reference, target] = sides.map(|side| &side.report.overview);
-    let names = sides.map(|side| table::printable(side.name));
+    let names = sides.map(|side| text::printable(side.name));
     let [name, other] = [&names[1], &names[0]];
     writeln!(out, "{}", input.comparison().headline(name, other))?;
     if let Some(work) = &input.comparison().work {
@@ -173,21 +173,21 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     }
     let [a, b] = names.each_ref().map(|name| format!(">{name}"));
     let heads = ["GPU timeline", &a, &b, ">difference"];
-    table::section(out, heads, timeline(reference, target))?;
+    text::section(out, heads, timeline(reference, target))?;
     let heads = ["steps", &a, &b, ">ratio"];
-    table::section(out, heads, steps(input.comparison()))?;
+    text::section(out, heads, steps(input.comparison()))?;
     let what = match input.comparison().per_step() {
         Some(_) => "what differs most in as many steps",
         None => "what differs most",
     };
     let heads = [what, &a, &b, ">difference", ""];
-    table::section(out, heads, operations(input.comparison(), &names))?;
+    text::section(out, heads, operations(input.comparison(), &names))?;
     gaps(input.comparison(), is_all, out)?;
     waste(input.comparison(), out)?;
     for (name, overview) in names.iter().zip([reference, target]) {
         write!(out, "\n{name}: ")?;
         if let Some(window) = &overview.window {
-            write!(out, "{} ", table::printable(&window.sentence()))?;
+            write!(out, "{} ", text::printable(&window.sentence()))?;
         }
         report::quality(overview, out)?;
         let hardware = &overview.hardware;
@@ -217,10 +217,10 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
             let up_to = if saving.is_at_most() { "up to " } else { "" };
             format!("saves {up_to}{}", format::time_ns(saving.matching_ns))
         });
-        let title = table::printable(&gap.title.replace('`', ""));
+        let title = text::printable(&gap.title.replace('`', ""));
         [gap.number.to_string(), saves, title]
     });
-    table::section(out, [">", "", "findings"], rows)?;
+    text::section(out, [">", "", "findings"], rows)?;
     let rest = match ranked.len().saturating_sub(TOP_GAPS) {
         0 => None,
         1 => Some("One more finding is in the report."),
@@ -267,11 +267,11 @@ fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
     let rows = (1..)
         .zip(&comparison.waste)
         .map(|(number, waste): (u32, _)| {
-            let title = table::printable(&waste.title.replace('`', ""));
+            let title = text::printable(&waste.title.replace('`', ""));
             let saves = format!("saves {}", comparison.savings_of(waste));
             [number.to_string(), saves, title]
         });
-    table::section(out, [">", "", "time both traces lose"], rows)
+    text::section(out, [">", "", "time both traces lose"], rows)
 }
 
 /// The operations whose share of the time differs most.
@@ -297,7 +297,7 @@ fn operations(comparison: &Comparison, names: &[String; 2]) -> Vec<[String; 5]> 
             _ => String::new(),
         };
         [
-            table::printable(&format::middle_ellipsis(&part.label, 60)),
+            text::printable(&format::middle_ellipsis(&part.label, 60)),
             format::time_ns(part.times.reference),
             format::time_ns(part.times.target),
             format::signed_time_ns(part.times.difference()),

@@ -6,14 +6,14 @@ use dormer_core::base::format;
 use dormer_core::hardware::{Basis, Figure, GPUS, GpuSpec, Precision};
 
 use crate::stdout::Out;
-use crate::{Failure, table};
+use crate::{Failure, text};
 
 /// Prints one line per GPU.
 pub(crate) fn run(out: &mut Out) -> Result<(), Failure> {
     #[rustfmt::skip]
     let heads = ["--gpu", "device", ">memory", ">bandwidth", ">BF16 matrix", ">FP8 matrix", ">FP32 vector"];
     let rows: Vec<[String; 7]> = GPUS.iter().map(row).collect();
-    table::write(out, heads, &rows)?;
+    text::write(out, heads, &rows)?;
     writeln!(
         out,
         "\nRates are dense. * marks an achievable rate, as measured with a tuned library; the others are peaks."

@@ -17,7 +17,7 @@ use dormer_core::output::{archive, export};
 use crate::args::JobArgs;
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, output, stdout, table};
+use crate::{Failure, output, stdout, text};
 use files::find;
 
 /// Formats that can be printed, each with its file.
@@ -102,8 +102,8 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
     let about: Vec<String> = about
         .map(|(label, text)| format!("{label}: {text}"))
         .collect();
-    writeln!(out, "{}", table::printable(&overview.headline))?;
-    writeln!(out, "\n{}", table::printable(&about.join(", ")))?;
+    writeln!(out, "{}", text::printable(&overview.headline))?;
+    writeln!(out, "\n{}", text::printable(&about.join(", ")))?;
     if n_windows > 1 {
         let count = format::counted(n_windows as u64, "window");
         writeln!(
@@ -127,7 +127,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
         };
         [number.to_string(), card.title.clone(), saves.to_owned()]
     });
-    table::section(out, ["", "finding", "saves"], cards)?;
+    text::section(out, ["", "finding", "saves"], cards)?;
     if n_more > 0 {
         let more = format::counted(n_more as u64, "more finding");
         writeln!(out, "{more} in the report (-o DIR).")?;
@@ -137,7 +137,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
         writeln!(out)?;
     }
     for note in notes {
-        writeln!(out, "{}", table::printable(note))?;
+        writeln!(out, "{}", text::printable(note))?;
     }
     Ok(())
 }

@@ -47,9 +47,9 @@ mod parquet;
 mod progress;
 mod report;
 mod stdout;
-mod table;
 #[cfg(feature = "parquet")]
 mod tables;
+mod text;
 mod tree;
 mod window;
 

@@ -25,7 +25,7 @@ use crate::args::{FINDINGS, ReportArgs};
 use crate::embedded::{self, Embed, Embedded};
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, after, captures, checks, choices, input, output, parallel, table, window};
+use crate::{Failure, after, captures, checks, choices, input, output, parallel, text, window};
 
 /// Operations and findings named in the summary.
 const TOP: usize = 5;
@@ -168,7 +168,7 @@ fn eager(path: &Path) -> Result<Arc<EagerShapes>, Failure> {
 fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> io::Result<()> {
     let overview = &report.overview;
     if let Some(window) = &overview.window {
-        writeln!(out, "{}", table::printable(&window.sentence()))?;
+        writeln!(out, "{}", text::printable(&window.sentence()))?;
     }
     writeln!(out, "{}", overview.headline)?;
     serving(overview, out)?;
@@ -176,7 +176,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
         let (time, share) = (format::time_ns(part.ns), format::percent(part.percent));
         [part.kind.label().to_owned(), time, share]
     });
-    table::section(out, ["GPU timeline", ">time", ">share"], split)?;
+    text::section(out, ["GPU timeline", ">time", ">share"], split)?;
     findings(profile, report, is_all, out)?;
     // The rows of the documents' Top Bottlenecks, with their shares.
     let (rows, share): (Vec<_>, _) = match overview.measure {
@@ -190,7 +190,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
         }
     };
     let time = format!(">{}", overview.measure.label());
-    table::section(out, ["top operations", ">calls", &time, share], rows)?;
+    text::section(out, ["top operations", ">calls", &time, share], rows)?;
     writeln!(out)?;
     quality(overview, out)?;
     match &overview.hardware.gpu {
@@ -218,13 +218,13 @@ fn serving(overview: &Overview, out: &mut Out) -> io::Result<()> {
         return Ok(());
     };
     let facts = serving.all_facts().into_iter();
-    let facts = facts.map(|(label, value)| [label, table::printable(&value).to_string()]);
-    table::section(out, ["steps", ""], facts)?;
+    let facts = facts.map(|(label, value)| [label, text::printable(&value).to_string()]);
+    text::section(out, ["steps", ""], facts)?;
     let stages = serving.stages.iter().map(|stage| {
         let [time, busy, idle] = stage.texts();
-        [table::printable(&stage.name).to_string(), time, busy, idle]
+        [text::printable(&stage.name).to_string(), time, busy, idle]
     });
-    table::section(out, ["stages", ">time", ">GPU busy", ">GPU idle"], stages)?;
+    text::section(out, ["stages", ">time", ">GPU busy", ">GPU idle"], stages)?;
     match serving.notes.is_empty() {
         true => Ok(()),
         false => writeln!(out, "\n{}", serving.notes.join(" ")),
@@ -236,7 +236,7 @@ fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> 
     let ranked = &report.analyses.findings.ranked;
     let asides = cards::asides(profile, report);
     let rows = ranked.iter().take(TOP).map(|one| finding_row(report, one));
-    table::section(out, [">", "", "findings", "analysis"], rows)?;
+    text::section(out, [">", "", "findings", "analysis"], rows)?;
     let rest = match ranked.len().saturating_sub(TOP) {
         0 => None,
         1 => Some("One more finding is in the report.".to_owned()),
@@ -254,7 +254,7 @@ fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> 
     }
     match sentences.is_empty() {
         true => Ok(()),
-        false => writeln!(out, "\n{}", table::printable(&sentences.join(" "))),
+        false => writeln!(out, "\n{}", text::printable(&sentences.join(" "))),
     }
 }
 
@@ -279,7 +279,7 @@ fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
     [
         ranked.number.to_string(),
         saves,
-        table::printable(&ranked.finding.title),
+        text::printable(&ranked.finding.title),
         ranked.analysis.title.to_owned(),
     ]
 }
@@ -288,7 +288,7 @@ fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
 pub(crate) fn quality(overview: &Overview, out: &mut Out) -> io::Result<()> {
     writeln!(out, "{}", overview.quality.sentence)?;
     for line in &overview.quality.lines {
-        writeln!(out, "- {}", table::printable(&line.with_detail()))?;
+        writeln!(out, "- {}", text::printable(&line.with_detail()))?;
     }
     Ok(())
 }
@@ -314,7 +314,7 @@ fn operation_row(operation: &WorkTime) -> [String; 4] {
 }
 
 fn named(name: &str, is_recompute: bool) -> String {
-    let name = table::printable(name);
+    let name = text::printable(name);
     match is_recompute {
         true => format!("{name} (recomputed)"),
         false => name.to_string(),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use dormer_core::base::format;
 
-use crate::table;
+use crate::text;
 
 /// Standard output. If it is not a terminal, numbers have no thousands separators and every space is an ASCII space, so
 /// that `awk`, `cut` and `sort -n` can read them.
@@ -56,7 +56,7 @@ pub(crate) const NEXT: &str = "\n  ";
 
 /// Prints a sentence to standard error.
 pub(crate) fn complain(sentence: &str) {
-    let lines: Vec<String> = sentence.split(NEXT).map(table::printable).collect();
+    let lines: Vec<String> = sentence.split(NEXT).map(text::printable).collect();
     let sentence = for_programs(&lines.join(NEXT));
     // If writing to standard error fails, there is nothing left to do.
     let _ = writeln!(io::stderr(), "dormer: {sentence}");

@@ -1,6 +1,6 @@
 //! `dormer tables`: one trace as rows of a few tables, on standard output.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

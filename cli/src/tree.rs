@@ -13,7 +13,7 @@ use dormer_core::trace::{EventId, TrackId};
 
 use crate::args::TreeArgs;
 use crate::stdout::Out;
-use crate::{Failure, input, table};
+use crate::{Failure, input, text};
 
 /// Prints one event with its callers and everything below it, or the calls with a name.
 pub(crate) fn run(args: &TreeArgs, out: &mut Out) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ fn of_event(imported: Imported, uid: u32, out: &mut Out) -> Result<(), Failure> 
     };
     writeln!(out, "{}\n", view.title())?;
     let heads = [">uid", ">CPU time", ">GPU time", ">GPU events", "", "call"];
-    table::write(out, heads, &view.rows())?;
+    text::write(out, heads, &view.rows())?;
     std::mem::forget(profile);
     Ok(())
 }
@@ -162,7 +162,7 @@ impl View<'_> {
 
     /// A name on one line, without characters that would move a terminal's cursor.
     fn name(&self, event: EventId) -> String {
-        table::printable(self.profile.trace.name(event))
+        text::printable(self.profile.trace.name(event))
     }
 
     fn track(&self, track: TrackId) -> String {
@@ -170,7 +170,7 @@ impl View<'_> {
         let Some(track) = trace.tracks.get(track) else {
             return "an unknown thread".to_owned();
         };
-        let text = |id| table::printable(trace.strings.get(id));
+        let text = |id| text::printable(trace.strings.get(id));
         let thread = match track.thread_name {
             Some(name) => text(name),
             None => format!("thread {}", text(track.tid)),

@@ -9,7 +9,7 @@ use dormer_core::profile::lanes::recorded_span;
 use dormer_core::profile::window::{Window, find_gpu, find_step, of_all_steps};
 
 use crate::args::RedactArgs;
-use crate::{Failure, input, table};
+use crate::{Failure, input, text};
 
 /// The requested part of a trace.
 pub(crate) struct Part<'a> {
@@ -103,7 +103,7 @@ fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
     Err(Failure::Sentence(format!(
         "{}: {}",
         input::name(trace),
-        table::printable(&reason)
+        text::printable(&reason)
     )))
 }
 

@@ -22,7 +22,7 @@ use super::worker::{FileResult, Shared, duplicate, unpack, work};
 use crate::args::{FleetArgs, IngestArgs, RowArgs};
 use crate::stdout::Out;
 use crate::tables::{options_of, shown};
-use crate::{Failure, progress, table};
+use crate::{Failure, progress, text};
 
 /// The most traces in a batch.
 const MOST_TRACES: usize = 1000;
@@ -126,11 +126,7 @@ fn total_bytes(found: &[Found]) -> u64 {
 /// Prints what would be read.
 fn planned(found: &[Found], known: u64, out: &mut Out) -> Result<(), Failure> {
     for file in found {
-        writeln!(
-            out,
-            "{}",
-            table::printable(&file.path.display().to_string())
-        )?;
+        writeln!(out, "{}", text::printable(&file.path.display().to_string()))?;
     }
     let new = found.len() as u64;
     writeln!(

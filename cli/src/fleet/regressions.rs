@@ -11,7 +11,7 @@ use dormer_core::output::regressions::{to_csv, to_json, to_markdown, to_otava};
 use super::query;
 use crate::args::{RegressionFormat, RegressionsArgs};
 use crate::stdout::Out;
-use crate::{Failure, stdout, table};
+use crate::{Failure, stdout, text};
 
 /// The default metrics.
 const METRICS: [Metric; 2] = [Metric::Total, Metric::Category];
@@ -78,7 +78,7 @@ fn print(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
     let texts = answer.fleet.texts.list();
     let text = |text| answer.fleet.texts.get(text).to_owned();
     for note in answer.notes() {
-        writeln!(out, "{}", table::printable(&note))?;
+        writeln!(out, "{}", text::printable(&note))?;
     }
     if answer.found.changes.is_empty() {
         writeln!(out, "Nothing became slower or faster by more than noise.")?;
@@ -120,6 +120,6 @@ fn print(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
         "level",
         "top contributor",
     ];
-    table::section(out, heads, rows)?;
+    text::section(out, heads, rows)?;
     Ok(())
 }

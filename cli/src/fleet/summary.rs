@@ -11,7 +11,7 @@ use dormer_core::tables::TOOL_VERSION;
 use super::query;
 use crate::args::SummaryArgs;
 use crate::stdout::Out;
-use crate::{Failure, table};
+use crate::{Failure, text};
 
 /// Regressions that are named.
 const TOP: usize = 5;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SummaryArgs, out: &mut Out) -> Result<(), Failure> {
     let file = summary.to_file_within(MOST_BYTES);
     let name = args.output.display().to_string();
     fs::write(&args.output, &file).map_err(|error| Failure::of_file(&name, &error))?;
-    writeln!(out, "{}", table::printable(&summary.sentence))?;
+    writeln!(out, "{}", text::printable(&summary.sentence))?;
     if let Some(note) = fleet.note_on_names() {
         writeln!(out, "{note}")?;
     }
@@ -38,15 +38,15 @@ pub(crate) fn run(args: &SummaryArgs, out: &mut Out) -> Result<(), Failure> {
             change.level.label().to_owned(),
         ]
     });
-    table::section(out, ["regression", "model", ""], regressions)?;
+    text::section(out, ["regression", "model", ""], regressions)?;
     let rejected = summary.rejected.iter().map(|rejected| {
         let reason = summary.text_of(rejected.reason_kind).unwrap_or("-");
         let status = rejected.status.label().to_owned();
         [status, reason.to_owned(), rejected.count.to_string()]
     });
-    table::section(out, ["not read", "reason", ">files"], rejected)?;
+    text::section(out, ["not read", "reason", ">files"], rejected)?;
     let size = format::bytes(file.len() as u64);
     let n_runs = format::counted(u64::from(summary.totals.n_runs), "run");
-    writeln!(out, "\n{}: {n_runs}, {size}", table::printable(&name))?;
+    writeln!(out, "\n{}: {n_runs}, {size}", text::printable(&name))?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use dormer_core::import::{Archive, ImportError, Imported, Importer, Member, look
 
 use super::{CHUNK_BYTES, name, next};
 use crate::stdout::NEXT;
-use crate::{Failure, table};
+use crate::{Failure, text};
 
 /// The number of bytes that identify a trace.
 const HEAD_BYTES: usize = CHUNK_BYTES;
@@ -65,7 +65,7 @@ pub(super) fn locate(path: &Path) -> Result<Location, Failure> {
 /// The error for several traces, one of which must be named.
 fn ambiguous(path: &Path, traces: &[PathBuf]) -> Failure {
     let listed = traces.iter().take(MOST_LISTED);
-    let printable = |one: &PathBuf| table::printable(&one.to_string_lossy());
+    let printable = |one: &PathBuf| text::printable(&one.to_string_lossy());
     let listed: String = listed
         .map(|one| format!("{NEXT}{}", printable(one)))
         .collect();

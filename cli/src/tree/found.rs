@@ -12,7 +12,7 @@ use dormer_core::profile::tree::NodeId;
 use dormer_core::trace::{EventId, StringId};
 
 use crate::stdout::Out;
-use crate::{Failure, input, table};
+use crate::{Failure, input, text};
 
 /// All calls with the same name and the same callers.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let mut found: Vec<(Vec<StringId>, Found)> = find(profile, name).into_iter().collect();
     if found.is_empty() {
-        let name = table::printable(name);
+        let name = text::printable(name);
         return Err(Failure::Usage(format!(
             "{}: no call or kernel has “{name}” in its name",
             input::name(trace)
@@ -45,7 +45,7 @@ pub(super) fn run(
     let shown = |path: &[StringId]| {
         let names = path.iter().map(|name| profile.trace.strings.get(*name));
         let names: Vec<&str> = names.map(file_of).collect();
-        table::printable(&names.join(" > "))
+        text::printable(&names.join(" > "))
     };
     if let Some((path, _)) = found.first().filter(|_| shared > 0) {
         writeln!(
@@ -71,7 +71,7 @@ pub(super) fn run(
         })
         .collect();
     let heads = [">first uid", ">calls", ">CPU time", ">GPU time", "path"];
-    table::write(out, heads, &rows)?;
+    text::write(out, heads, &rows)?;
     if out.is_terminal() {
         writeln!(out, "\n--uid shows what one of them called.")?;
     }

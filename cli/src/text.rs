@@ -1,4 +1,4 @@
-//! Tables as text: columns padded to their widest cell.
+//! Text for the terminal: tables with columns padded to their widest cell, and names without control characters.
 
 use std::io::{self, Write};
 
