@@ -23,8 +23,6 @@
 //!
 //! Times, streams and counts come from the replay; operators, shapes, modules and launch grids from the capture.
 
-#[cfg(test)]
-mod cases;
 mod choosing;
 mod copies;
 mod coverage;

@@ -1,5 +1,7 @@
 //! Merging, on graphs of a few kernels.
 
+mod cases;
+
 use super::{CaptureFile, Note};
 use crate::import::import;
 use crate::profile::Profile;

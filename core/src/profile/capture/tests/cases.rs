@@ -1,9 +1,9 @@
 //! Captures of many kinds, including wrong ones: what is merged and what is reported.
 
-use super::tests::{LAUNCHES, Launch, capture, captures, file, merged, replays, said, shown};
-use super::{CaptureFile, Note};
+use super::{LAUNCHES, Launch, capture, captures, file, merged, replays, said, shown};
 use crate::import::import;
 use crate::profile::Profile;
+use crate::profile::capture::{CaptureFile, Note};
 use crate::testing::Timetable;
 
 /// A decode step of vLLM with this many requests, one token each.
