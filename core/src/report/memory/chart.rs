@@ -79,6 +79,43 @@ pub(super) fn axis(profile: &Profile, device: &DeviceMemory) -> Interval {
     all.reduce(Interval::hull).unwrap_or_default()
 }
 
+/// The curve: at each width of the chart the most that was in use and reserved, and what was left of it at the end.
+fn points(
+    device: &DeviceMemory,
+    axis: Interval,
+    most: u64,
+    at: impl Fn(i64) -> f64,
+) -> Vec<ChartPoint> {
+    let percent = |bytes: u64| bytes as f64 / most as f64 * 100.0;
+    let point = |at: f64, allocated: u64, reserved: u64| ChartPoint {
+        at,
+        allocated: percent(allocated),
+        reserved: percent(reserved),
+    };
+    let start = device.at(axis.start_ns.saturating_sub(1));
+    let mut points = vec![point(0.0, start.allocated, start.reserved)];
+    let is_few = device.curve.len() <= WIDTHS as usize;
+    let mut last = start;
+    let width = |one: &Point| at(one.ts_ns) as i64;
+    let groups = device
+        .curve
+        .chunk_by(|one, next| !is_few && width(one) == width(next));
+    for group in groups {
+        let (Some(first), Some(end)) = (group.first(), group.last()) else {
+            continue;
+        };
+        let most = |of: fn(&Point) -> u64| group.iter().map(of).max().unwrap_or(0);
+        let (allocated, reserved) = (most(|one| one.allocated), most(|one| one.reserved));
+        points.push(point(at(first.ts_ns), allocated, reserved));
+        if (allocated, reserved) != (end.allocated, end.reserved) {
+            points.push(point(at(end.ts_ns), end.allocated, end.reserved));
+        }
+        last = *end;
+    }
+    points.push(point(WIDTHS as f64, last.allocated, last.reserved));
+    points
+}
+
 impl MemoryChart {
     pub(super) fn new(
         profile: &Profile,
@@ -92,33 +129,6 @@ impl MemoryChart {
             (share * WIDTHS as f64).clamp(0.0, WIDTHS as f64)
         };
         let most = device.most_reserved.max(device.peak.allocated).max(1);
-        let percent = |bytes: u64| bytes as f64 / most as f64 * 100.0;
-        let point = |at: f64, allocated: u64, reserved: u64| ChartPoint {
-            at,
-            allocated: percent(allocated),
-            reserved: percent(reserved),
-        };
-        let start = device.at(axis.start_ns.saturating_sub(1));
-        let mut points = vec![point(0.0, start.allocated, start.reserved)];
-        let is_few = device.curve.len() <= WIDTHS as usize;
-        let mut last = start;
-        let width = |one: &Point| at(one.ts_ns) as i64;
-        let groups = device
-            .curve
-            .chunk_by(|one, next| !is_few && width(one) == width(next));
-        for group in groups {
-            let (Some(first), Some(end)) = (group.first(), group.last()) else {
-                continue;
-            };
-            let most = |of: fn(&Point) -> u64| group.iter().map(of).max().unwrap_or(0);
-            let (allocated, reserved) = (most(|one| one.allocated), most(|one| one.reserved));
-            points.push(point(at(first.ts_ns), allocated, reserved));
-            if (allocated, reserved) != (end.allocated, end.reserved) {
-                points.push(point(at(end.ts_ns), end.allocated, end.reserved));
-            }
-            last = *end;
-        }
-        points.push(point(WIDTHS as f64, last.allocated, last.reserved));
         let begin_ns = begin_ns(&profile.trace);
         let time = |ns: i64| format::time_ns(ns.saturating_sub(begin_ns));
         let ticks = round_times(axis.start_ns.saturating_sub(begin_ns), axis.length()).map(|ns| {
@@ -131,7 +141,7 @@ impl MemoryChart {
             to: at(step.span.end_ns),
         });
         MemoryChart {
-            points,
+            points: points(device, axis, most, at),
             top: format::bytes(most),
             has_reserved: device.most_reserved > 0,
             steps: marks.collect(),

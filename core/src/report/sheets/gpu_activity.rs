@@ -4,35 +4,35 @@
 
 use super::SheetInput;
 use crate::base::interval::{busy, sum};
+use crate::base::tally::Tally;
 use crate::names::family_of_kernel;
 use crate::profile::kernels::GpuWork;
 use crate::profile::timeline::GpuClass;
 use crate::profile::unattributed::Unattributed;
-use crate::report::columns::{ms, percent, us};
-use crate::report::sheet::{Cell, Column, Unit, column};
+use crate::report::columns::{self, Col, columns, float, int, ms, percent, text, us};
+use crate::report::sheet::Cell;
 
 pub(super) const NAME: &str = "gpu_activity";
 pub(super) const KERNELS: &str = "unattributed_kernels";
 
-#[rustfmt::skip]
-pub(super) const COLUMNS: [Column; 5] = [
-    column("population", Unit::Text, "All GPU activity, that of known launching calls (which sheets with TraceLens's names count by default), or that without."),
-    column("events", Unit::Count, "Kernels, copies and fills."),
-    column("time ms", Unit::Ms, "Sum of their durations: all = attributed + unattributed."),
-    column("percent", Unit::Percent, "Share of all."),
-    column("busy ms", Unit::Ms, "Time in which any of them runs; activity that overlaps counts once, so that these do not add up."),
-];
+/// A part of all GPU activity.
+pub(super) struct Population {
+    label: &'static str,
+    count: usize,
+    ns: i64,
+    busy_ns: i64,
+    all_ns: i64,
+}
 
-#[rustfmt::skip]
-pub(super) const KERNEL_COLUMNS: [Column; 7] = [
-    column("name", Unit::Text, "The kernel, copy or fill."),
-    column("category", Unit::Text, "The category that its name tells."),
-    column("reason", Unit::Text, "Why no call is known to have launched it."),
-    column("count", Unit::Count, "How often it ran."),
-    column("sum us", Unit::Us, "Sum of its durations."),
-    column("mean us", Unit::Us, "Mean duration."),
-    column("percent", Unit::Percent, "Share of all unattributed GPU activity."),
-];
+pub(super) fn columns() -> Vec<Col<Population>> {
+    columns![Population:
+        "population", Text, |of| text(of.label), "All GPU activity, that of known launching calls (which sheets with TraceLens's names count by default), or that without.";
+        "events", Count, |of| int(of.count), "Kernels, copies and fills.";
+        "time ms", Ms, |of| ms(of.ns), "Sum of their durations: all = attributed + unattributed.";
+        "percent", Percent, |of| percent(of.ns, Some(of.all_ns)), "Share of all.";
+        "busy ms", Ms, |of| ms(of.busy_ns), "Time in which any of them runs; activity that overlaps counts once, so that these do not add up.";
+    ]
+}
 
 /// Empty if everything is attributed.
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
@@ -43,7 +43,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     }
     let is_unattributed = |work: &GpuWork| work.is_unattributed(profile);
     let all_ns = sum(profile.gpu.all().map(|work| work.span.length()));
-    let populations: [(&str, Counts); 7] = [
+    let populations: [(&'static str, Counts); 7] = [
         ("all", &|_| true),
         ("attributed", &|work| !is_unattributed(work)),
         ("unattributed", &is_unattributed),
@@ -67,34 +67,48 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         if spans.is_empty() {
             return None;
         }
-        let ns = sum(spans.iter().map(|span| span.length()));
-        Some(vec![
-            Cell::Text(label.to_owned()),
-            Cell::Int(spans.len() as i64),
-            ms(ns),
-            percent(ns, Some(all_ns)),
-            ms(busy(spans)),
-        ])
+        Some(Population {
+            label,
+            count: spans.len(),
+            ns: sum(spans.iter().map(|span| span.length())),
+            busy_ns: busy(spans),
+            all_ns,
+        })
     });
-    rows.collect()
+    columns::rows(&columns(), rows)
+}
+
+/// Unattributed kernels, copies or fills of one name, for one reason.
+pub(super) struct Unknown<'a> {
+    name: &'a str,
+    reason: &'static str,
+    runs: Tally,
+    all_ns: i64,
+}
+
+pub(super) fn kernel_columns<'a>() -> Vec<Col<Unknown<'a>>> {
+    columns![Unknown<'_>:
+        "name", Text, |of| text(of.name), "The kernel, copy or fill.";
+        "category", Text, |of| text(family_of_kernel(of.name).label()), "The category that its name tells.";
+        "reason", Text, |of| text(of.reason), "Why no call is known to have launched it.";
+        "count", Count, |of| int(of.runs.count), "How often it ran.";
+        "sum us", Us, |of| us(of.runs.ns), "Sum of its durations.";
+        "mean us", Us, |of| float(Some(of.runs.ns as f64 / of.runs.count as f64 / 1e3)), "Mean duration.";
+        "percent", Percent, |of| percent(of.runs.ns, Some(of.all_ns)), "Share of all unattributed GPU activity.";
+    ]
 }
 
 pub(super) fn kernel_rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let unattributed = Unattributed::of(profile);
-    let rows = unattributed.by_name(profile).into_iter().map(|one| {
-        let name = profile.trace.strings.get(one.name);
-        vec![
-            Cell::Text(name.to_owned()),
-            Cell::Text(family_of_kernel(name).label().to_owned()),
-            Cell::Text(one.reason.label().to_owned()),
-            Cell::Int(one.all.count as i64),
-            us(one.all.ns),
-            Cell::Float(one.all.ns as f64 / one.all.count as f64 / 1e3),
-            percent(one.all.ns, Some(unattributed.all.ns)),
-        ]
+    let names = unattributed.by_name(profile).into_iter();
+    let rows = names.map(|one| Unknown {
+        name: profile.trace.strings.get(one.name),
+        reason: one.reason.label(),
+        runs: one.all,
+        all_ns: unattributed.all.ns,
     });
-    rows.collect()
+    columns::rows(&kernel_columns(), rows)
 }
 
 #[cfg(test)]

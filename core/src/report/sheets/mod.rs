@@ -1,7 +1,7 @@
 //! The sheets of a report, with the names, columns and row order of AMD's TraceLens. [`SHEETS`] has a row for each.
 //!
 //! A file whose name is that of a sheet has its columns and its rows; other files have columns that several sheets
-//! share. Cells are made by [`columns`](super::columns).
+//! share. Cells are made by the functions of `columns`.
 
 mod call_key;
 mod call_stacks;
@@ -215,8 +215,8 @@ pub const SHEETS: &[SheetKind] = &[
     of(window::NAME, "The part of the trace that is analyzed alone", |_| window::COLUMNS.to_vec(), window::rows),
     of("gpu_timeline", "How GPU time splits", gpu_timeline::columns, gpu_timeline::rows),
     of(gpu_timeline::BY_GPU, "How the time of each GPU splits, of a trace of several", gpu_timeline::columns_by_gpu, gpu_timeline::rows_by_gpu),
-    of(gpu_activity::NAME, "GPU activity, attributed and unattributed", |_| gpu_activity::COLUMNS.to_vec(), gpu_activity::rows),
-    of(gpu_activity::KERNELS, "Unattributed GPU activity and the reasons", |_| gpu_activity::KERNEL_COLUMNS.to_vec(), gpu_activity::kernel_rows),
+    of(gpu_activity::NAME, "GPU activity, attributed and unattributed", |_| described(gpu_activity::columns()), gpu_activity::rows),
+    of(gpu_activity::KERNELS, "Unattributed GPU activity and the reasons", |_| described(gpu_activity::kernel_columns()), gpu_activity::kernel_rows),
     of(steps::STEPS, "Steps of a serving engine", |_| described(steps::step_columns()), steps::step_rows),
     of(steps::BATCHES, "Steps of a serving engine by phase and batch size", |_| described(steps::batch_columns()), steps::batch_rows),
     of(steps::GRAPHS, "GPU graphs that are replayed", |_| described(steps::graph_columns()), steps::graph_rows),
@@ -277,7 +277,7 @@ pub const SHEETS: &[SheetKind] = &[
     of(memory::BY_OPERATOR, "Memory by operator", |_| described(memory::operator_columns()), memory::operator_rows),
     of(memory::BY_STEP, "Memory by step", |_| described(memory::step_columns()), memory::step_rows),
     of(memory::DRIVER_CALLS, "Memory taken from the driver", |_| described(memory::driver_columns()), memory::driver_rows),
-    of("cpu_ops_summary", "Operators by CPU time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
+    of("cpu_ops_summary", "Operators by CPU time", |_| described(cpu_ops::columns()), cpu_ops::rows),
 ];
 
 /// The extra column in sheets of a trace with recomputed activations.
