@@ -156,54 +156,39 @@ pub(super) fn n_not_asked(input: &Input) -> usize {
     delaying(input).count().saturating_sub(MOST_RANKS)
 }
 
+/// Changes of all ranks at once.
+#[rustfmt::skip]
+const OF_ALL_RANKS: [(&str, WhatIf); 8] = [
+    ("nobody waits for anybody", WhatIf::NoWaiting),
+    ("experts are balanced", WhatIf::BalancedExperts),
+    ("stages have the same work", WhatIf::EvenStages),
+    ("ranks that share a sequence have the same work", WhatIf::EvenSequence),
+    ("no CPU launches late for as long as all do", WhatIf::AllInTime),
+    ("all steps are as fast as the faster ones", WhatIf::EvenSpeed),
+    ("gradients are reduced once in a step", WhatIf::ReducedOnce),
+    ("kernels of all slow ranks take as long as those of others", WhatIf::SlowRanks),
+];
+
 fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     let network = &input.analysis.network;
-    let mut all = vec![
-        ("nobody waits for anybody", WhatIf::NoWaiting),
-        ("experts are balanced", WhatIf::BalancedExperts),
-        ("stages have the same work", WhatIf::EvenStages),
-        (
-            "ranks that share a sequence have the same work",
-            WhatIf::EvenSequence,
-        ),
-        (
-            "no CPU launches late for as long as all do",
-            WhatIf::AllInTime,
-        ),
-        (
-            "all steps are as fast as the faster ones",
-            WhatIf::EvenSpeed,
-        ),
-        ("gradients are reduced once in a step", WhatIf::ReducedOnce),
-        (
-            "kernels of all slow ranks take as long as those of others",
-            WhatIf::SlowRanks,
-        ),
-    ];
+    let mut all = OF_ALL_RANKS.to_vec();
     // Ranks that others never wait for save nothing; each evaluation replays the job.
     let delays = delaying(input)
         .arranged_by_key(|(rank, delay)| (std::cmp::Reverse(delay.excess.total_ns), *rank));
     for (rank, delay) in delays.into_iter().take(MOST_RANKS) {
-        all.push(("the rank keeps up", WhatIf::KeepsUp(rank)));
-        if delay.excess.work_ns > 0 || has_slow_kernels(input, rank) {
-            all.push((
-                "its kernels take as long as those of others",
-                WhatIf::SameKernels(rank),
-            ));
-        }
-        if delay.excess.work_ns > 0 {
-            all.push(("it has as much work as others", WhatIf::EvenWork(rank)));
-        }
-        if delay.excess.late_ns > 0 {
-            all.push(("its CPU launches in time", WhatIf::HostInTime(rank)));
-        }
-        if delay.excess.copies_ns > 0 {
-            let what = "its copies take as long as those of others";
-            all.push((what, WhatIf::EvenCopies(rank)));
-        }
-        if delay.excess.idle_ns > 0 {
-            all.push(("it is idle for as long as others", WhatIf::EvenIdle(rank)));
-        }
+        let excess = &delay.excess;
+        let has_slow_kernels = excess.work_ns > 0 || has_slow_kernels(input, rank);
+        #[rustfmt::skip]
+        let of_rank = [
+            (true, "the rank keeps up", WhatIf::KeepsUp(rank)),
+            (has_slow_kernels, "its kernels take as long as those of others", WhatIf::SameKernels(rank)),
+            (excess.work_ns > 0, "it has as much work as others", WhatIf::EvenWork(rank)),
+            (excess.late_ns > 0, "its CPU launches in time", WhatIf::HostInTime(rank)),
+            (excess.copies_ns > 0, "its copies take as long as those of others", WhatIf::EvenCopies(rank)),
+            (excess.idle_ns > 0, "it is idle for as long as others", WhatIf::EvenIdle(rank)),
+        ];
+        let asked = of_rank.into_iter().filter(|(is_asked, ..)| *is_asked);
+        all.extend(asked.map(|(_, what, change)| (what, change)));
     }
     if input.job.hosts.len() > 1 {
         let hosts = 0..input.job.hosts.len();

@@ -242,27 +242,7 @@ impl EventReader {
                     self.open.begin(track, event, offset);
                 }
             }
-            b'E' => {
-                let track = self.track(fields);
-                let name = fields.name.filter(|name| *name != StringTable::EMPTY);
-                let ended = self.open.end(track, name, &self.builder.trace.events);
-                if let Some(event) = ended {
-                    self.add_args(cursor, fields, event, offset);
-                }
-                match (ended, fields.ts) {
-                    (Some(event), Some(Time::Ns(end_ns))) => {
-                        let events = &self.builder.trace.events;
-                        let recorded_ns = end_ns.saturating_sub(events.ts_ns(event));
-                        let dur_ns = self.duration(Some(Time::Ns(recorded_ns)), offset);
-                        if dur_ns.is_none() {
-                            self.builder.untrue_duration(event, recorded_ns);
-                        }
-                        self.builder.trace.events.set_dur_ns(event, dur_ns);
-                    }
-                    (Some(_), _) => self.warn(WarningKind::MissingDuration, offset),
-                    (None, _) => self.warn(WarningKind::UnknownPhase, offset),
-                }
-            }
+            b'E' => self.second_half(cursor, fields, offset),
             b's' | b'f' if fields.cat == Some(Cat::HostToDevice) => {
                 if let Some(id) = fields.id {
                     let track = self.track(fields);
@@ -279,6 +259,27 @@ impl EventReader {
             _ if fields.is_work() => self.warn(WarningKind::UnreadableEvent, offset),
             _ => self.warn(WarningKind::UnknownPhase, offset),
         }
+    }
+
+    /// Ends an event that was read in two halves: its duration, and its arguments.
+    fn second_half(&mut self, cursor: &Cursor, fields: &Fields, offset: u64) {
+        let track = self.track(fields);
+        let name = fields.name.filter(|name| *name != StringTable::EMPTY);
+        let ended = self.open.end(track, name, &self.builder.trace.events);
+        let Some(event) = ended else {
+            return self.warn(WarningKind::UnknownPhase, offset);
+        };
+        self.add_args(cursor, fields, event, offset);
+        let Some(Time::Ns(end_ns)) = fields.ts else {
+            return self.warn(WarningKind::MissingDuration, offset);
+        };
+        let events = &self.builder.trace.events;
+        let recorded_ns = end_ns.saturating_sub(events.ts_ns(event));
+        let dur_ns = self.duration(Some(Time::Ns(recorded_ns)), offset);
+        if dur_ns.is_none() {
+            self.builder.untrue_duration(event, recorded_ns);
+        }
+        self.builder.trace.events.set_dur_ns(event, dur_ns);
     }
 
     /// Adds arguments from the second half of an event where the first half has none.
