@@ -212,12 +212,11 @@ impl<'a> Observed<'a> {
         format::middle_ellipsis(self.operation.short_name(input.profile), 60)
     }
 
-    /// Whether it is attention that takes long enough for a finding.
-    fn is_candidate(&self, input: &Input) -> bool {
+    /// Whether it is attention that can be rated.
+    fn is_candidate(&self) -> bool {
         let is_known = self.kernel.has_scores()
             || (self.kernel == AttentionKernel::Linear && self.row.efficiency_percent.is_some());
-        let is_attention = is_known && !self.row.is_anomaly;
-        is_attention && is_large(input, self.row, &gate(input))
+        is_known && !self.row.is_anomaly
     }
 
     /// The rating relative to the usual efficiency for its length; `None` where that is unknown.
@@ -303,9 +302,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     if !observed.is_empty() {
         outcome.tables.push(bands(input, &observed));
     }
-    let candidates = observed.iter().filter(|one| one.is_candidate(input));
+    let candidates = observed.iter().filter(|one| one.is_candidate());
     outcome.findings = [
-        rule::find(input, rules::RULES, candidates.collect()),
+        rule::find_large(input, rules::RULES, candidates.collect(), &gate(input)),
         of_unknown_work(input, &observed, is_backward),
         rule::find(input, around::CACHE_WRITES, vec![&writes]),
         rule::find(input, around::COPIES, copies.iter().collect()),

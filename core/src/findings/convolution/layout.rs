@@ -20,22 +20,27 @@ pub(super) struct Layouts<'a> {
     /// Copies of inputs and results directly before and after convolutions, and their time.
     adjacent: Vec<OrderedCall>,
     pub(super) adjacent_ns: i64,
+    /// The time of the convolutions that have any of these: how much others take does not make them less of a burden.
     time_ns: i64,
+    /// Whether these are all convolutions.
+    are_all: bool,
 }
 
 impl<'a> Layouts<'a> {
-    pub(super) fn new(
-        input: &Input,
-        convolutions: &'a [Observed<'a>],
-        time_ns: i64,
-    ) -> Layouts<'a> {
-        let adjacent = adjacent_copies(input, convolutions);
+    pub(super) fn new(input: &Input, convolutions: &'a [Observed<'a>]) -> Layouts<'a> {
+        let (around, adjacent): (BTreeSet<usize>, Vec<OrderedCall>) =
+            adjacent_copies(input, convolutions).into_iter().unzip();
+        let changed = convolutions
+            .iter()
+            .filter(|one| one.layout.1 > 0 || around.contains(&one.row.operation));
+        let rows: Vec<&Row> = changed.map(|one| one.row).collect();
         Layouts {
             convolutions,
             inside_ns: sum(convolutions.iter().map(|one| one.layout.1)),
             adjacent_ns: self::time_ns(input, &adjacent),
             adjacent,
-            time_ns,
+            time_ns: crate::findings::compute::time_ns(&rows),
+            are_all: rows.len() == convolutions.len(),
         }
     }
 
@@ -43,7 +48,7 @@ impl<'a> Layouts<'a> {
         self.inside_ns.saturating_add(self.adjacent_ns)
     }
 
-    /// Their share of the time of convolutions and copies, in percent.
+    /// Their share of the time of these convolutions and copies, in percent.
     fn percent(&self) -> Option<f64> {
         percent_of(self.all_ns(), self.time_ns.saturating_add(self.adjacent_ns))
     }
@@ -82,14 +87,14 @@ impl Subject for Layouts<'static> {
 
 pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
     key: "layout_changes",
-    when: "kernels and copies that only change the layout take at least 10 % of the time of convolutions",
+    when: "kernels and copies that only change the layout take at least 10 % of the time of the convolutions that they belong to",
     applies: |input, observed| {
         let least = input.options.thresholds.conv_layout_percent;
         let is_known = observed.time_ns > 0;
         is_known && observed.percent().is_some_and(|percent| percent >= least)
     },
     title: "Layout changes around convolutions",
-    issue: "Convolutions spend {time} in kernels that only change the layout of their tensors, {share} of their time.",
+    issue: "{all?Convolutions|Some convolutions} spend {time} in kernels that only change the layout of their tensors, {share} of their time.",
     model: "{advice}.",
     kernel: "a kernel for the layout that the tensors have makes the changes unnecessary.",
     notes: &[
@@ -124,6 +129,7 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
             ("inside", format::time_ns(observed.inside_ns)),
             ("inside_share", format::percent(inside)),
             ("copies", copies),
+            holds("all", observed.are_all),
         ]
     },
     tables: |group| vec![kernels(group.input, group.first())],
@@ -186,8 +192,8 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
 }
 
 /// Copies that keep the type and have as many elements as the input or the result of the convolution directly after or
-/// before them.
-fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<OrderedCall> {
+/// before them, with the convolution.
+fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<(usize, OrderedCall)> {
     // The number of elements of a copy that changes the order of the dimensions in memory.
     let copied = |operation: &Operation| {
         if operation.family != Family::Elementwise || !is_copy(input.profile, operation) {
@@ -213,11 +219,12 @@ fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<OrderedCall> {
         .gather();
     let copies = Order::of(input).copies_around(
         1,
-        |operation| wanted.get(&operation).copied(),
-        |elements, copy, _| {
+        |operation| Some((operation, *wanted.get(&operation)?)),
+        |(_, elements), copy, _| {
             let copied = copied.get(copy.operation).copied().flatten();
             copied.is_some_and(|copied| copied > 0 && elements.contains(&copied))
         },
     );
-    copies.into_iter().map(|(_, copy, _)| copy).collect()
+    let copies = copies.into_iter();
+    copies.map(|((of, _), copy, _)| (of, copy)).collect()
 }

@@ -243,16 +243,19 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             row.assessment = row.assessment.map(|_| of_band);
         }
     }
-    let layouts = Layouts::new(input, &observed, outcome.time_ns);
+    let layouts = Layouts::new(input, &observed);
     facts(input, outcome, &observed, &layouts);
     outcome.tables.push(directions(input, &observed));
     outcome.tables.push(kinds(&observed));
     let candidates = observed.iter().filter(|observed| {
-        is_large(input, observed.row, &gate(input, observed.kind))
-            && !observed.row.is_anomaly
-            && missing_units(input, observed.row).is_none()
+        !observed.row.is_anomaly && missing_units(input, observed.row).is_none()
     });
-    let found = rule::find(input, rules::RULES, candidates.collect());
+    let found = rule::find_large(
+        input,
+        rules::RULES,
+        candidates.collect(),
+        &gate(input, None),
+    );
     let is_taken = |row: &&Row| {
         found
             .iter()

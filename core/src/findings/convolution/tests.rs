@@ -160,6 +160,22 @@ fn layout_changes_inside_are_worth_what_they_take() {
     // 30 of 330 µs is 9.1 %.
     let little = inside("batched_transpose_32x32_half", 30.0);
     assert!(little.findings.is_empty());
+    // However much others take, 100 of 400 µs are a burden where they are.
+    let other = "64x256x56x56";
+    let others = usual(300.0, &[("batched_transpose_32x32_half", 100.0)])
+        .call(
+            "aten::convolution",
+            &args(other, W, SAME, BF16),
+            "igemm_fwd",
+            4_000,
+        )
+        .outcome_without_gpu("convolution");
+    let finding = only(&others, "layout_changes");
+    assert_eq!(finding.impact, Some(Impact::measured(100_000)));
+    assert_contains(
+        &finding.issue,
+        &["Some convolutions spend", "25.0 % of their time"],
+    );
     // A transposed convolution is not a layout change.
     let transposed = inside("conv_transpose2d_kernel", 100.0);
     assert_eq!(transposed.get("transpose_count"), Some(&Value::Count(0)));

@@ -29,6 +29,7 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::gemm::widening;
 use super::run_time;
 use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
@@ -71,7 +72,7 @@ struct Candidate {
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 /// Chains that take or save less than this are not reported.
-fn least_ns(input: &Input) -> f64 {
+pub(super) fn least_ns(input: &Input) -> f64 {
     let total_ns = input.total_ns().unwrap_or(0) as f64;
     total_ns * input.options.thresholds.fusion_percent_of_total / 100.0
 }
@@ -112,6 +113,13 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
             let note = format!("{what} were recorded, so {told_by} what belongs together.");
             outcome.note(note);
         }
+    }
+    // A chain that only widens weights is a part of the finding about them.
+    let is_chain = |one: &Candidate| one.kind == ChainKind::Elementwise;
+    if candidates.iter().any(is_chain) {
+        let widening = widening(input);
+        let widens = |one: &Candidate| one.operations.keys().all(|at| widening.contains(at));
+        candidates.retain(|one| !is_chain(one) || !widens(one));
     }
     let all: Vec<&Candidate> = candidates.iter().collect();
     let estimated = all.iter().filter_map(|one| one.impact);

@@ -32,6 +32,7 @@ use conditions::is_of_chunk;
 use growing::Growing;
 use layouts::FasterLayout;
 use norm::SlowNorm;
+pub(super) use quantization::widening;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
 const LAYOUT_SHARE: f64 = 0.05;
@@ -195,7 +196,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let prepared = quantization::prepared(input);
     outcome.findings = [
         rule::find(input, quantization::RULES, prepared.iter().collect()),
-        rule::find(input, rules::RULES, candidates),
+        rule::find_large(input, rules::RULES, candidates, &gate),
         unmodeled(
             input,
             others.iter().map(|observed| observed.row),
@@ -223,9 +224,6 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
     if observed.is_of_one_input || observed.growing.is_some() {
         return !row.is_anomaly;
     }
-    if observed.is_of_expert && gate.is_slow(row) {
-        return true;
-    }
     // What has a certain cause, measured or not, requires no large gap to the roofline, and neither does another type.
     let needs_no_gap = observed.changes_layout()
         || observed.is_wide
@@ -234,12 +232,10 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
         || observed.is_of_chunk
         || observed.faster_layout.is_some()
         || observed.norm.is_some();
-    is_bottleneck(input, row, gate)
-        || is_large(input, row, gate)
-            && match row.efficiency_percent {
-                Some(_) => needs_no_gap && !row.is_anomaly,
-                None => rules::is_odd(input, observed),
-            }
+    match row.efficiency_percent {
+        Some(_) => gate.is_slow(row) || needs_no_gap && !row.is_anomaly,
+        None => is_large(input, row, gate) && rules::is_odd(input, observed),
+    }
 }
 
 /// Whether most of the time of GEMMs with a model is spent in types of 16 bits or fewer.

@@ -9,9 +9,10 @@
 //! Both are meant to make GEMMs cheaper, or weights smaller. Where they take longer than the GEMMs, they do not; where
 //! they take a good part of that time, fewer kernels could do the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_narrow;
+use crate::base::sort::Gather;
 use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
@@ -184,6 +185,15 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
         .into_iter()
         .map(|((kind, is_longer), all)| Prepared::new(input, kind, is_longer, all));
     prepared.collect()
+}
+
+/// The operations that widen weights right before GEMMs and cost a good part of their time: a GEMM that reads the narrow
+/// weights needs none of them.
+pub(in crate::findings) fn widening(input: &Input) -> BTreeSet<usize> {
+    let prepared = prepared(input).into_iter();
+    let widening = prepared.filter(|prepared| prepared.kind == Kind::Widening);
+    let operations = widening.flat_map(|prepared| prepared.savings);
+    operations.map(|(at, _)| at).gather()
 }
 
 /// The role of an operation.

@@ -55,7 +55,6 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         class: "slow norm inside",
         when: "its operator runs a norm before it, at a low % of the memory bandwidth and in a tenth of its time or more",
         applies: |_, observed| observed.norm.is_some(),
-        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         title: "Slow norms inside of GEMM operators",
         issue: "{subject} takes {time}{at}; the norm that it runs first takes {norm} of it, at {reached} of the memory bandwidth.",
         model: "try another norm before this layer, apart from it or from another library: check its type, its hidden size and the version of the library.",
@@ -81,7 +80,6 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         key: "gemm_per_expert",
         when: "a loop over the experts of an MoE layer launches it for one of them, at a low % of roofline",
         applies: |_, observed| observed.is_of_expert && observed.is_low,
-        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         ..PER_EXPERT
     },
     Rule {
@@ -89,7 +87,6 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         class: "chunk of a loss",
         when: "a loss that contains the output layer launches it for a chunk of its rows, and it is memory-bound",
         applies: |_, observed| observed.is_of_chunk,
-        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         title: "Output layer and loss in small chunks",
         issue: "{calls} of GEMMs take {rows} of a loss at a time: {time}{at}; they are memory-bound, because each reads the weights of the output layer, or reads and writes their gradient.",
         model: "give each chunk more rows (1,024 or more) as far as memory allows: set the size or the number of chunks, or pass more tokens to the loss at once where it derives the size from their number.",
@@ -143,7 +140,6 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         class: "matrix × vector of one input",
         when: "M or N is 1 in each layer of a step that has many tokens",
         applies: |_, observed| observed.is_of_one_input,
-        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
         title: "GEMV with the same input in each layer",
         issue: "{subject} multiplies one row by a matrix of each layer, {calls} in all, while the other GEMMs have many rows: {time}{at}.",
         model: "compute it for all layers in one GEMM per step, with their weights joined: the row does not depend on the tokens (modulation by the time step).",

@@ -7,6 +7,7 @@
 //! A fused loss reads the logits once, and writes their gradient in their place.
 
 use crate::findings::finding::Estimate;
+use crate::findings::fusion::least_ns;
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
 use crate::perf::{Tensor, element_bytes, product};
@@ -38,6 +39,7 @@ pub(super) struct Loss {
     n_forward: u64,
     has_backward: bool,
     picks: bool,
+    converts: bool,
     /// The fewest bytes per element in which the logits are at hand.
     element_bytes: Option<f64>,
 }
@@ -68,6 +70,7 @@ pub(super) fn losses(input: &Input) -> Vec<Loss> {
             loss.n_kernels += operation.work().count() as u64;
             loss.has_backward |= part == Part::Backward;
             loss.picks |= part == Part::Picks;
+            loss.converts |= part == Part::Converts;
             if part == Part::Forward {
                 loss.n_forward += operation.calls.len() as u64;
             }
@@ -176,13 +179,14 @@ impl Subject for Loss {
 
 pub(super) const RULES: &[Rule<Loss>] = &[Rule {
     key: "cross_entropy",
-    when: "a cross entropy over at least 8192 classes runs as separate kernels, in 5 % of the computation or more",
+    when: "a cross entropy over at least 8192 classes runs as separate kernels, in 5 % of the computation or more, or converts the logits and could save 2 % of the run",
     gate: |group| {
         let (input, loss) = (group.input, group.first());
+        let saved_ns = loss.impact(input).map_or(0, |impact| impact.mid_ns);
         let least = input.options.thresholds.medium_percent_of_compute;
         let share = input.percent_of_compute(loss.ns);
-        share.is_some_and(|share| share >= least)
-            && loss.impact(input).is_some_and(|impact| impact.mid_ns > 0)
+        let is_much = share.is_some_and(|share| share >= least);
+        saved_ns > 0 && (is_much || loss.converts && saved_ns as f64 >= least_ns(input))
     },
     title: "Cross entropy over {classes} classes in separate kernels",
     issue: "{kernels} convert the logits ({rows}×{classes}), compute their softmax and pick the loss{backward?, forward and backward|}: {time}; each reads or writes all logits.",

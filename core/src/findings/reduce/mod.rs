@@ -82,10 +82,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let observed: Vec<Observed> = observed.collect();
     facts(input, outcome, &observed);
     let gate = Gate::of(input, input.options.thresholds.reduce_gate_ms);
-    let candidates = observed.iter().filter(|observed| {
-        is_bottleneck(input, observed.row, &gate) && !is_launch_scale(input, observed.row)
-    });
-    let found = rule::find(input, rules::RULES, candidates.collect());
+    let candidates = observed
+        .iter()
+        .filter(|observed| gate.is_slow(observed.row) && !is_launch_scale(input, observed.row));
+    let found = rule::find_large(input, rules::RULES, candidates.collect(), &gate);
     let losses = cross_entropy::losses(input);
     let losses = losses
         .iter()

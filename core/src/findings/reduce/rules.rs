@@ -227,7 +227,6 @@ const GAP: Rule<Observed> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
     by: |observed| observed.row.gap_bucket(),
-    gate: |group| group.is_large(|lines| lines.reduce_gate_ms),
     is_pattern: false,
     ..Rule::BASE
 };

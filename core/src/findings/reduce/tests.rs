@@ -261,6 +261,27 @@ fn a_loss_over_many_classes_is_one_finding() {
         &loss.reasoning.concat(),
         &["less what the longest of these kernels takes"],
     );
+    // 4 % of the computation; in the type of the output layer it would have to be more.
+    let beside = |dtype: &str| {
+        let (x, wide) = ("4096x128000", format!("4096x128000:{dtype}"));
+        let loss = Calls::new()
+            .call("aten::mm", "4096x4096*2", "nvjet", 100_000)
+            .call("aten::copy_", &format!("{wide}, {x}"), "copy_kernel", 1_400)
+            .call(
+                "aten::_log_softmax",
+                &format!("{wide}, =1, =False"),
+                "softmax",
+                1_400,
+            )
+            .call(
+                "aten::nll_loss_forward",
+                &format!("{wide}, 4096:long int"),
+                "nll",
+                1_400,
+            );
+        patterns(&loss.outcome("reduce")).contains(&"cross_entropy")
+    };
+    assert!(beside("float") && !beside("c10::BFloat16"));
     // A softmax of sampling, and few classes.
     for outcome in [run(128_000, false), run(1_000, true)] {
         assert!(!patterns(&outcome).contains(&"cross_entropy"));

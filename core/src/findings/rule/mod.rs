@@ -18,7 +18,7 @@ mod evidence;
 mod group;
 mod text;
 
-use super::compute::{are_many, beyond_roofline_ns, called_from, n_calls};
+use super::compute::{Gate, are_large, are_many, beyond_roofline_ns, called_from, n_calls};
 use super::compute::{causes_of, operations_table, waterfall_table, without_reproducer};
 use super::finding::{Effect, Finding, Priority};
 use super::outcome::Row;
@@ -231,6 +231,28 @@ pub(crate) fn find<'g, 'a, S: Subject>(
     rules: &[Rule<S>],
     observed: Vec<&'g S::Of<'a>>,
 ) -> Vec<Finding> {
+    find_if(input, rules, observed, |_| true)
+}
+
+/// The same, where only operations that together are large deserve a finding: a cause that is spread over many sizes
+/// matters as much as in one operation.
+pub(crate) fn find_large<'g, 'a, S: Subject>(
+    input: &'g Input<'a>,
+    rules: &[Rule<S>],
+    observed: Vec<&'g S::Of<'a>>,
+    gate: &Gate,
+) -> Vec<Finding> {
+    find_if(input, rules, observed, |group| {
+        are_large(input, &group.rows, gate)
+    })
+}
+
+fn find_if<'g, 'a, S: Subject>(
+    input: &'g Input<'a>,
+    rules: &[Rule<S>],
+    observed: Vec<&'g S::Of<'a>>,
+    is_worth: impl Fn(&Group<'g, 'a, S>) -> bool,
+) -> Vec<Finding> {
     let kind = |rule: usize, at: usize| {
         let (rule, observed) = (&rules[rule], observed[at]);
         (rule.applies)(input, observed).then(|| (rule.by)(observed))
@@ -238,7 +260,7 @@ pub(crate) fn find<'g, 'a, S: Subject>(
     let take = |rule: usize, group: &[usize]| {
         let (rule, observed) = (&rules[rule], group.iter().map(|at| observed[*at]).collect());
         let group = Group::<S>::new(input, observed);
-        (rule.takes)(&group).then(|| rule.finding(&group))
+        (rule.takes)(&group).then(|| rule.finding(&group).filter(|_| is_worth(&group)))
     };
     taken(rules.len(), observed.len(), &kind, &take)
 }

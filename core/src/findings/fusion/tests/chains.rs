@@ -276,3 +276,22 @@ fn a_reduction_is_no_epilogue() {
     assert_eq!(epilogues(&[mm, unary("aten::silu"), amax]), [1]);
     assert_eq!(epilogues(&[mm, amax, unary("aten::silu")]), [0_u64; 0]);
 }
+
+/// A weight of INT8 that two kernels widen before each GEMM: a part of the finding about that, unless it costs little
+/// beside the GEMM.
+#[test]
+fn what_widens_weights_is_no_chain_of_its_own() {
+    let layer = |gemm: &'static str, us: u32| {
+        let steps = [
+            ("aten::copy_", "4096x4096, 4096x4096:signed char, _", 25),
+            ("aten::mul", "4096x4096, 4096x1", 35),
+            ("aten::mm", gemm, us),
+        ];
+        let calls = (0..8).fold(Calls::new(), |all, nth| {
+            all.module(&format!("Int8Linear_{nth}"), |calls| run(calls, &steps))
+        });
+        patterns(&calls.outcome_on("H100", "kernel_fusion")).to_vec()
+    };
+    assert_eq!(layer("64x4096, 4096x4096", 20), [""; 0]);
+    assert_eq!(layer("16384x4096, 4096x4096", 700), ["elementwise_chain"]);
+}
