@@ -55,8 +55,6 @@ pub(crate) struct GapsOfCause {
     pub(crate) before_graph_ns: i64,
     /// Time of gaps in most of which a GPU graph is captured.
     pub(crate) capturing_ns: i64,
-    /// Gaps that end with the first launch of a call of compiled code.
-    pub(crate) before_region: Tally,
     /// Operators that a thread spent most of a gap in.
     pub(crate) busy_in: Tallies<StringId>,
     /// What ends the gaps: by the operator that launches it.
@@ -90,10 +88,34 @@ impl GapsOfCause {
         if gap.activity == Some(CpuActivity::GraphCapture) {
             self.capturing_ns = self.capturing_ns.saturating_add(ns);
         }
-        if gap.enters_region {
-            self.before_region.add(ns);
+    }
+
+    /// Adds what ends the gap.
+    fn add_end(&mut self, end: &GapEnd, ns: i64) {
+        if let Some(event) = end.event {
+            insert_longest(&mut self.evidence, (ns, event), N_EVIDENCE, |one| one.0);
+        }
+        if end.is_late {
+            self.operators.add(end.operator, ns);
+        }
+        if let Some(range) = end.optimizer {
+            self.optimizers.add(range, ns);
         }
     }
+
+    fn sort(&mut self) {
+        self.operators.sort();
+        self.busy_in.sort();
+        self.optimizers.sort();
+    }
+}
+
+/// What ends a gap, and who launched it.
+struct GapEnd {
+    event: Option<EventId>,
+    is_late: bool,
+    operator: Option<StringId>,
+    optimizer: Option<StringId>,
 }
 
 /// A call in which the CPU waited, and the operator around it.
@@ -107,6 +129,8 @@ pub(crate) struct Idle {
     /// The main cause of each gap of the timelines, in their order.
     pub(crate) cause_of_gap: Vec<IdleCause>,
     causes: BTreeMap<IdleCause, GapsOfCause>,
+    /// Those among them that end with the first launch of a call of compiled code.
+    before_regions: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
     /// Longest first, none shorter than [`LEAST_LISTED_NS`].
     pub(crate) longest: Vec<ExplainedGap>,
@@ -172,6 +196,7 @@ impl Idle {
             gaps: Tally::default(),
             cause_of_gap: Vec::new(),
             causes: BTreeMap::new(),
+            before_regions: BTreeMap::new(),
             histogram: Default::default(),
             longest: Vec::new(),
             operators: Tallies::default(),
@@ -200,10 +225,9 @@ impl Idle {
         idle.code = code.finish();
         idle.operators.sort();
         idle.waits.sort();
-        for gaps in idle.causes.values_mut() {
-            gaps.operators.sort();
-            gaps.busy_in.sort();
-            gaps.optimizers.sort();
+        let causes = idle.causes.values_mut();
+        for gaps in causes.chain(idle.before_regions.values_mut()) {
+            gaps.sort();
         }
         Some(idle)
     }
@@ -231,20 +255,23 @@ impl Idle {
             self.operators.add(launched_by, ns);
         }
         for (cause, ns) in gap.causes() {
-            let gaps = self.causes.entry(cause).or_default();
-            gaps.add(&gap, ns);
-            if let Some(after) = after {
-                insert_longest(&mut gaps.evidence, (ns, after.event), N_EVIDENCE, |one| {
-                    one.0
-                });
-            }
-            if cause.is_late_launch() {
-                gaps.operators.add(launched_by, ns);
-            }
-            if let (IdleCause::LaunchBound | IdleCause::Queued, Some(call)) = (cause, gap.launch)
-                && let Some(range) = ranges.of(trace, call)
-            {
-                gaps.optimizers.add(range, ns);
+            let may_step = matches!(cause, IdleCause::LaunchBound | IdleCause::Queued);
+            let end = GapEnd {
+                event: after.map(|after| after.event),
+                is_late: cause.is_late_launch(),
+                operator: launched_by,
+                optimizer: gap
+                    .launch
+                    .filter(|_| may_step)
+                    .and_then(|call| ranges.of(trace, call)),
+            };
+            let all = self.causes.entry(cause).or_default();
+            let regions = gap
+                .enters_region
+                .then(|| self.before_regions.entry(cause).or_default());
+            for gaps in [Some(all), regions].into_iter().flatten() {
+                gaps.add(&gap, ns);
+                gaps.add_end(&end, ns);
             }
             if let (IdleCause::Synchronization, Some(call)) = (cause, gap.waited_in) {
                 let tree = &profile.tree;
@@ -340,8 +367,13 @@ impl Idle {
     /// Idle time before the first launches of compiled regions that the CPU enters too late.
     pub(crate) fn before_regions_ns(&self) -> i64 {
         let late = [IdleCause::LaunchBound, IdleCause::CpuWork];
-        let gaps = late.iter().filter_map(|cause| self.causes.get(cause));
-        sum(gaps.map(|gaps| gaps.before_region.ns))
+        let gaps = late.iter().filter_map(|cause| self.before_regions(*cause));
+        sum(gaps.map(|gaps| gaps.all.ns))
+    }
+
+    /// Gaps of a cause that end with the first launch of a call of compiled code.
+    pub(crate) fn before_regions(&self, cause: IdleCause) -> Option<&GapsOfCause> {
+        self.before_regions.get(&cause)
     }
 
     /// Causes with their gaps, longest total time first.

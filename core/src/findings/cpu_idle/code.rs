@@ -19,6 +19,9 @@ use crate::profile::autograd::is_engine_call;
 use crate::profile::tree::NodeId;
 use crate::trace::EventId;
 
+/// Code with this share of the idle time of a cause stands for the cause.
+const NEARLY_ALL: f64 = 0.8;
+
 /// A function, an operator or a call in which the CPU keeps the GPU idle.
 pub(super) struct ObservedCode<'a> {
     idle: &'a Idle,
@@ -59,8 +62,16 @@ impl<'a> ObservedCode<'a> {
                 is_anomaly_check: false,
             })
         });
+        let least = idle.thresholds.idle_code_percent;
+        // What is nearly all of a large cause says more than the cause.
+        let is_nearly_all = |row: &CodeRow| {
+            row.by_cause.iter().any(|(cause, tally)| {
+                let all_ns = idle.of(*cause).ns;
+                idle.percent(all_ns) >= least && tally.ns as f64 >= all_ns as f64 * NEARLY_ALL
+            })
+        };
         let large = groups.filter(|observed| {
-            let is_large = idle.percent(observed.ns()) >= idle.thresholds.idle_code_percent;
+            let is_large = idle.percent(observed.ns()) >= least || is_nearly_all(observed.row);
             is_large && (observed.row.activity.is_some() || is_long_work(observed.row))
         });
         let observed = large.map(|observed| ObservedCode {

@@ -22,6 +22,8 @@ pub(super) struct Observed<'a> {
     pub(super) cause: IdleCause,
     pub(super) gaps: &'a GapsOfCause,
     pub(super) is_compiled: bool,
+    /// Only the gaps before compiled regions; the others of this cause are a finding of their own.
+    is_of_regions: bool,
     /// The part of it that other findings are about, or that does not occur in a warm run.
     pub(super) taken: Tally,
     /// The code that has findings of its own.
@@ -61,6 +63,7 @@ impl<'a> Observed<'a> {
             cause,
             gaps,
             is_compiled,
+            is_of_regions: false,
             taken: ObservedCode::taken(code, idle, cause),
             code_with_findings: code
                 .iter()
@@ -69,6 +72,7 @@ impl<'a> Observed<'a> {
                 .collect(),
             severity: Severity::Low,
         });
+        let causes = causes.flat_map(Observed::apart_from_regions);
         let (others, mut sure): (Vec<Observed>, Vec<Observed>) =
             causes.partition(|observed| !observed.cause.can_be_saved());
         sure.arrange_by_largest(|observed| observed.left_ns());
@@ -82,6 +86,48 @@ impl<'a> Observed<'a> {
         sure.map(|(_, observed)| observed)
             .chain(others.filter(|observed| idle.is_flagged() && is_large(observed)))
             .collect()
+    }
+
+    /// Two where a significant part of the run is idle before compiled regions, and most of this cause is elsewhere: each
+    /// has a remedy of its own.
+    fn apart_from_regions(self) -> Vec<Observed<'a>> {
+        let idle = self.idle;
+        let regions = idle.before_regions(self.cause);
+        let Some(gaps) = regions.filter(|gaps| self.enters_many() && !self.is_most(gaps.all.ns))
+        else {
+            return vec![self];
+        };
+        // Findings about code are about guards first, which are checked before a region.
+        let taken_ns = self.taken.ns.min(gaps.all.ns);
+        let of_regions = Observed {
+            gaps,
+            is_of_regions: true,
+            taken: Tally {
+                ns: taken_ns,
+                ..self.taken
+            },
+            code_with_findings: self.code_with_findings.clone(),
+            ..self
+        };
+        if idle.percent(of_regions.left_ns()) < idle.thresholds.idle_code_percent {
+            return vec![self];
+        }
+        let others = Observed {
+            taken: Tally {
+                ns: self.taken.ns.saturating_add(of_regions.left_ns()),
+                ..self.taken
+            },
+            ..self
+        };
+        vec![of_regions, others]
+    }
+
+    /// Whether a step enters compiled code many times.
+    fn enters_many(&self) -> bool {
+        /// Forward passes of this many models, or parts of one, may each be a whole.
+        const FEW_REGIONS: f64 = 3.0;
+        matches!(self.cause, IdleCause::LaunchBound | IdleCause::CpuWork)
+            && self.idle.regions_per_step >= Some(FEW_REGIONS)
     }
 
     /// Whether another finding is about some code, or it does not run in a warm run.
@@ -156,11 +202,12 @@ impl<'a> Observed<'a> {
 
     /// Whether launches come late mostly where the CPU enters compiled code, which graph breaks split into many parts.
     pub(super) fn is_between_regions(&self) -> bool {
-        /// Forward passes of this many models, or parts of one, may each be a whole.
-        const FEW_REGIONS: f64 = 3.0;
-        matches!(self.cause, IdleCause::LaunchBound | IdleCause::CpuWork)
-            && self.idle.regions_per_step >= Some(FEW_REGIONS)
-            && self.is_most(self.gaps.before_region.ns)
+        self.is_of_regions || self.enters_many() && self.is_most(self.before_regions_ns())
+    }
+
+    pub(super) fn before_regions_ns(&self) -> i64 {
+        let regions = self.idle.before_regions(self.cause);
+        regions.map_or(0, |gaps| gaps.all.ns)
     }
 
     /// "370 µs (91.8 % of the run) in 10 gaps of up to 37.0 µs".

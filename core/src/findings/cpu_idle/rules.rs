@@ -187,7 +187,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         words: |group| {
             let observed = group.first();
             let regions = observed.idle.regions_per_step.unwrap_or(0.0).round() as u64;
-            let share = percent_of(observed.gaps.before_region.ns, observed.gaps.all.ns);
+            let share = percent_of(observed.before_regions_ns(), observed.gaps.all.ns);
             vec![
                 ("regions", format::counted(regions, "compiled region")),
                 ("share", share.map_or(String::new(), format::percent)),

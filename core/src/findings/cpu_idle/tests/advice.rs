@@ -137,6 +137,36 @@ fn graph_breaks_are_what_the_gpu_waits_for() {
     assert_eq!(entering(2).pattern, "launch_bound");
 }
 
+/// A step that enters 5 compiled regions, with 40 µs before each, and launches 60 kernels with 10 µs before each.
+#[test]
+fn graph_breaks_are_told_from_other_late_launches() {
+    let found = |n_others: u32| {
+        let trace = Timetable::new().annotation("ProfilerStep#0", 0..250 + n_others * 12);
+        let trace = (0..5).fold(trace, |trace, part| {
+            let (at, region) = (part * 50, format!("Torch-Compiled Region: {part}/0"));
+            let trace = trace.op(&region, at + 12..at + 48);
+            trace.launched("triton_poi_0", at + 38..at + 40, at + 42..at + 46)
+        });
+        let trace = (0..n_others).fold(trace, |trace, nth| {
+            let at = 250 + nth * 12;
+            let trace = trace.op("aten::add", at..at + 11);
+            trace.launched("add_kernel", at + 6..at + 8, at + 9..at + 11)
+        });
+        let findings = analyzed(&trace.profile()).1;
+        let found = findings
+            .iter()
+            .map(|one| (one.pattern, one.time_ns / 1_000));
+        found.collect::<Vec<_>>()
+    };
+    let both = found(60);
+    let [of_regions, others] = ["graph_breaks", "launch_bound"].map(|pattern| {
+        let found = both.iter().find(|one| one.0 == pattern);
+        found.map(|one| one.1)
+    });
+    assert_eq!((of_regions, others), (Some(184), Some(603)), "{both:?}");
+    assert_eq!(found(2).first().map(|one| one.0), Some("graph_breaks"));
+}
+
 #[test]
 fn pinned_memory_is_advised_where_copies_may_not_have_it() {
     let model = |copy| main_finding(&after_item(item(), copy)).model;

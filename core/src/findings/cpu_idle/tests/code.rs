@@ -43,6 +43,22 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
     }
 }
 
+/// A gap of 980 µs in which logging runs from `from` to 990 µs.
+#[test]
+fn code_that_is_nearly_all_of_a_large_cause_stands_for_it() {
+    let found = |from: u32, run_us: u32| {
+        let info = "logging/__init__.py(1467): info";
+        let trace = first(20..30).on_host(FRAME, info, from..990);
+        let profile = launched(trace, 1_000.0, 1_010..run_us).profile();
+        let findings = analyzed(&profile).1.into_iter();
+        findings.map(|one| one.pattern).collect::<Vec<_>>()
+    };
+    // 5.2 % of the run, 4.7 or 2.1 % of it in logging; then 4 %.
+    assert_eq!(found(100, 19_000), ["logging"]);
+    assert_eq!(found(590, 19_000), ["host_work"]);
+    assert_eq!(found(100, 25_000), [""; 0]);
+}
+
 /// Another thread runs Python code for the whole gap, or waits.
 #[test]
 fn python_code_of_another_thread_is_named() {
