@@ -13,6 +13,7 @@ macro_rules! advice {
             "{first?",
             $first,
             ": the slow calls are the first ones.|}",
+            "{other?keep the choice of the kernel the same for all calls: the slow ones run another kernel for the same sizes and strides. Look for what differs (addresses of views that are less aligned, settings such as a deterministic mode that change meanwhile, the workspace of another stream), and let the library tune once and keep its choice.|}",
             "{last?check for clock throttling (power or temperature limits) and for other processes on the GPU: the slow calls are the last ones.|}",
             "{beside?the slow calls run beside communication, which takes compute units and memory bandwidth from them: overlap it with operations that need less of both, or limit it to fewer compute units, as long as it stays overlapped.|}",
             "{anywhere?look for what runs beside the slow calls (copies, other streams, other processes), for clocks that vary, and for data that differs.|}",
@@ -21,13 +22,15 @@ macro_rules! advice {
 }
 pub(super) use advice;
 
+pub(super) const FASTER_ELSEWHERE: &str = "nothing to tune: {other?the kernel of the fast calls does the same|other calls of the same kernel are faster}.";
+
 impl<S: Subject> Rule<S> {
     /// Calls that take longer than the median of their operation. For struct update syntax.
     pub(super) const CALLS_DIFFER: Rule<S> = Rule {
         key: "calls_differ",
         title: "Some calls take far longer than others",
         model: advice!("warm up before recording"),
-        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        kernel: FASTER_ELSEWHERE,
         words: |group| words(group.input, &group.rows),
         saves: Saves::Steps(&[Cause::Spread]),
         has_reproducer: false,
@@ -41,6 +44,7 @@ pub(super) fn words(input: &Input, rows: &[&Row]) -> Words {
     let holds_if = |word, of| holds(word, slow == Some(of));
     vec![
         holds_if("first", SlowCalls::First),
+        holds_if("other", SlowCalls::OtherKernel),
         holds_if("last", SlowCalls::Last),
         holds_if("beside", SlowCalls::BesideCommunication),
         holds_if("anywhere", SlowCalls::Anywhere),

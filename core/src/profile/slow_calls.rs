@@ -1,4 +1,5 @@
-//! Where the slow calls of an operation are: first, last, or concurrent with communication.
+//! What the slow calls of an operation have in common: they are the first or the last, run another kernel, or run
+//! concurrently with communication.
 
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub(crate) enum SlowCalls {
     BesideCommunication,
     /// They are the first calls of the operation.
     First,
+    /// They run another kernel than the other calls.
+    OtherKernel,
     /// They are the last calls.
     Last,
     /// None of these.
@@ -62,14 +65,35 @@ impl SlowCalls {
         if is_most(&concurrent, all_ns) && n_concurrent as f64 <= others.len() as f64 * FEW {
             return SlowCalls::BesideCommunication;
         }
+        let kernels: Vec<Option<StringId>> = calls
+            .iter()
+            .map(|(_, call)| longest_kernel(profile, call))
+            .collect();
+        let of_others: Vec<i64> = above
+            .iter()
+            .zip(&kernels)
+            .filter(|(_, kernel)| {
+                let mut usual = above.iter().zip(&kernels).filter(|(ns, _)| **ns == 0);
+                usual.all(|(_, usual)| usual != *kernel)
+            })
+            .map(|(ns, _)| *ns)
+            .collect();
         let part = times.len().div_ceil(PARTS);
         let (first, last) = (above.get(..part), above.get(times.len() - part..));
         match (first, last) {
             (Some(first), _) if is_most(first, all_ns) => SlowCalls::First,
+            _ if is_most(&of_others, all_ns) => SlowCalls::OtherKernel,
             (_, Some(last)) if is_most(last, all_ns) => SlowCalls::Last,
             _ => SlowCalls::Anywhere,
         }
     }
+}
+
+/// The name of the longest kernel of a call.
+fn longest_kernel(profile: &Profile, call: &PerfRow) -> Option<StringId> {
+    let work = profile.gpu.each(&call.work);
+    let longest = work.max_by_key(|work| (work.span.length(), work.event));
+    longest.map(|work| work.name)
 }
 
 /// The calls of an operation in GPU order, with the start of each.
@@ -147,6 +171,17 @@ mod tests {
         for (times, expected) in cases {
             assert_eq!(slow_calls(times, &[]), *expected, "{times:?}");
         }
+        // Two of six run another kernel.
+        let table = Timetable::new()
+            .work("aten::mm", "gemm_256", 0..100)
+            .work("aten::mm", "gemm_64", 100..400)
+            .work("aten::mm", "gemm_256", 400..500)
+            .work("aten::mm", "gemm_256", 500..600)
+            .work("aten::mm", "gemm_64", 600..900)
+            .work("aten::mm", "gemm_256", 900..1_000);
+        let profile = table.profile();
+        let gemm = &profile.operations()[0];
+        assert_eq!(SlowCalls::of(&profile, gemm), SlowCalls::OtherKernel);
         // Two of six take twice as long while an all-reduce runs.
         let times = [100, 200, 100, 100, 200, 100];
         let concurrent = slow_calls(&times, &[120..280, 520..680]);

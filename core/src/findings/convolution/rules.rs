@@ -213,7 +213,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         model: slow_calls::advice!(
             "let the DNN library choose its algorithm before recording (warm up with the same shapes)"
         ),
-        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        kernel: slow_calls::FASTER_ELSEWHERE,
         words: |group| slow_calls::words(group.input, &group.rows),
         saves: Saves::Steps(&[Cause::Spread]),
         has_reproducer: false,
