@@ -239,12 +239,11 @@ impl Waterfall {
         (self.measured_ns > 0).then(|| self.roofline_ns as f64 / self.measured_ns as f64 * 100.0)
     }
 
-    /// The longest step with a known cause.
-    pub fn largest(&self) -> Option<&Step> {
-        let named = self
-            .steps
-            .iter()
-            .filter(|step| step.cause != Cause::Unexplained);
+    /// The longest step with a known cause, other than `but`.
+    pub fn largest(&self, but: Option<Cause>) -> Option<&Step> {
+        let steps = self.steps.iter();
+        let named =
+            steps.filter(|step| step.cause != Cause::Unexplained && Some(step.cause) != but);
         named.max_by_key(|step| (step.ns, std::cmp::Reverse(step.cause)))
     }
 }

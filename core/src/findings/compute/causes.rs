@@ -10,6 +10,7 @@ use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
 use crate::names::HelperKind;
 use crate::profile::measured::MeasuredOperations;
+use crate::profile::slowdown::Slowdown;
 
 /// A step with a smaller share of the gap is not named as the main cause.
 const LEAST_SHARE: f64 = 0.2;
@@ -39,8 +40,14 @@ const NAMED: usize = 5;
 
 /// The cause that explains most of the gap, if it is a significant part of it.
 pub fn main_cause(waterfall: &Waterfall) -> Option<Cause> {
-    let largest = waterfall.largest()?;
-    let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
+    main_cause_without(waterfall, None)
+}
+
+/// The same, regardless of the part of the gap that has a cause outside of the operation.
+fn main_cause_without(waterfall: &Waterfall, outside: Option<Cause>) -> Option<Cause> {
+    let largest = waterfall.largest(outside)?;
+    let outside_ns = outside.map_or(0, |cause| waterfall.ns(cause));
+    let gap_ns = waterfall.measured_ns - waterfall.roofline_ns - outside_ns;
     (largest.ns as f64 >= gap_ns as f64 * LEAST_SHARE && largest.ns > 0).then_some(largest.cause)
 }
 
@@ -48,8 +55,12 @@ pub fn main_cause(waterfall: &Waterfall) -> Option<Cause> {
 /// differ, or helper kernels next to the main one. Else, below a good efficiency, what its sizes and tiles explain, if
 /// that is a large part of its time.
 pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Option<Cause> {
+    // Where all kernels are slower in a part of the run, that is a finding about the run.
+    let slowdown = Slowdown::of(input.profile);
+    let slowdown = Option::as_ref(&slowdown);
+    let is_of_run = slowdown.is_some_and(|all| all.of_operation(row.operation).is_some());
     if let Some(waterfall) = waterfall {
-        return main_cause(waterfall);
+        return main_cause_without(waterfall, is_of_run.then_some(Cause::Spread));
     }
     let is_large = |percent: f64| percent >= input.options.thresholds.gate_percent_of_total;
     // Calls of a kernel without a model may have different sizes.
@@ -64,8 +75,12 @@ pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Opti
     let helpers = helpers
         .filter(|helper| !matches!(helper.kind, HelperKind::Quantization | HelperKind::Norm));
     let helpers_ns = sum(helpers.map(|helper| helper.ns));
+    let spread_ns = match is_of_run {
+        true => 0,
+        false => measured.spread.above_median_ns,
+    };
     let causes = [
-        (measured.spread.above_median_ns, Cause::Spread),
+        (spread_ns, Cause::Spread),
         (measured.spread.warm_up_ns, Cause::WarmUp),
         (helpers_ns, Cause::Helpers),
     ];
