@@ -15,9 +15,6 @@ use dormer_core::report::steps::{
 use super::analysis::Analysis;
 use crate::protocol::{StepChoice, StepTime, StepTimes};
 
-/// A step is slow if it takes this percentage of the median.
-const SLOW_PERCENT: f64 = 110.0;
-
 impl Analysis {
     /// The steps of the whole trace, regardless of which part is analyzed.
     pub(super) fn step_times(&self) -> StepTimes {
@@ -32,6 +29,7 @@ impl Analysis {
                 ..StepTimes::default()
             };
         };
+        let longer_percent = self.report.options.thresholds.step_slow_percent;
         let longest_ns = lengths_ns.iter().copied().max().unwrap_or_default();
         let lines = self.steps.lines().into_iter();
         let timelines = self.steps.timelines(&self.whole);
@@ -47,7 +45,7 @@ impl Analysis {
                     line,
                     of_median: share
                         .map_or(String::new(), |share| format!("{:.2}×", share / 100.0)),
-                    is_slow: share.is_some_and(|share| share >= SLOW_PERCENT),
+                    is_slow: share.is_some_and(|share| share >= 100.0 + longer_percent),
                     cells: Vec::new(),
                     parts: if has_gpu { split(timeline) } else { Vec::new() },
                     percent: percent_of(range.length(), longest_ns).unwrap_or_default(),
@@ -56,7 +54,7 @@ impl Analysis {
         let mut steps: Vec<StepTime> = steps.collect();
         drop_unused(&mut steps);
         let times = StepTimes {
-            headline: headline(&steps, median_ns),
+            headline: headline(&steps, median_ns, longer_percent),
             steps,
             n_more: self.steps.n_more(),
             ..StepTimes::default()
@@ -198,7 +196,7 @@ fn first_word(name: &str) -> String {
     }
 }
 
-fn headline(steps: &[StepTime], median_ns: i64) -> String {
+fn headline(steps: &[StepTime], median_ns: i64, longer_percent: f64) -> String {
     let median = format::time_ns(median_ns);
     let slow: Vec<&StepTime> = steps.iter().filter(|step| step.is_slow).collect();
     match (steps, &slow[..]) {
@@ -211,9 +209,10 @@ fn headline(steps: &[StepTime], median_ns: i64) -> String {
             slow.of_median
         ),
         (_, slow) => format!(
-            "{} of {} steps take at least a tenth longer than the median of {median}.",
+            "{} of {} steps take at least {} longer than the median of {median}.",
             slow.len(),
-            steps.len()
+            steps.len(),
+            format::percent(longer_percent)
         ),
     }
 }

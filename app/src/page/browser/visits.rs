@@ -24,8 +24,8 @@ const CONTENT: &str = "main";
 #[derive(Debug, Clone)]
 pub struct Left {
     scrolled_px: i32,
-    /// Where the link that had the focus leads.
-    link: Option<String>,
+    /// A selector of the link or the labeled button that had the focus.
+    focused: Option<String>,
 }
 
 /// Numbers the first entry.
@@ -74,24 +74,29 @@ fn mark(entry: u64) {
 }
 
 fn remember() {
-    let link = focused().and_then(|element| element.get_attribute("href"));
+    let focused = focused().and_then(|element| {
+        let of = |name: &str| Some(format!("[{name}=\"{}\"]", element.get_attribute(name)?));
+        of("href").or_else(|| of("aria-label"))
+    });
     let scrolled_px = by_id(CONTENT).map_or(0, |content: Element| content.scroll_top());
-    let left = Left { scrolled_px, link };
+    let left = Left {
+        scrolled_px,
+        focused,
+    };
     LEFT.with_borrow_mut(|all| all.insert(SHOWN.get(), left));
 }
 
-/// Scrolls to where a place was left, and focuses the link that led away, as soon as they are drawn.
+/// Scrolls to where a place was left, and focuses what led away, as soon as they are drawn.
 pub fn return_to(left: Left) {
     const TRIES: u32 = 8;
     fn attempt(mut left: Left, mut is_there: bool, tries: u32) {
         let Some(content) = by_id::<Element>(CONTENT) else {
             return;
         };
-        let link = left.link.as_ref();
-        let link = link.and_then(|href| first(&format!("a[href=\"{href}\"]")));
-        if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
-            let _ = link.focus();
-            left.link = None;
+        let found = left.focused.as_deref().and_then(first);
+        if let Some(found) = found.and_then(|found| found.dyn_into::<HtmlElement>().ok()) {
+            let _ = found.focus();
+            left.focused = None;
             is_there = false;
         }
         // The user may scroll on meanwhile.
@@ -99,7 +104,7 @@ pub fn return_to(left: Left) {
             content.set_scroll_top(left.scrolled_px);
             is_there = content.scroll_top() == left.scrolled_px;
         }
-        if (left.link.is_some() || !is_there) && tries < TRIES {
+        if (left.focused.is_some() || !is_there) && tries < TRIES {
             Timeout::new(60, move || attempt(left, is_there, tries + 1)).forget();
         }
     }

@@ -119,7 +119,7 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
                     type="search"
                     autocomplete="off"
                     spellcheck="false"
-                    placeholder=format!("Filter {noun}: mm 2816, dur>1ms")
+                    placeholder="Filter: mm 2816, dur>1ms"
                     title="All words must match; fields such as dur>1ms or category:gemm compare columns. The question mark lists them."
                     prop:value=move || find.get()
                     on:input=typed
@@ -193,7 +193,7 @@ fn cell_view(column: &TableColumn, cell: &TableCell, is_first: bool) -> AnyView 
             _ => text_cell("n", text),
         },
         Width::Number | Width::Figure | Width::Small => text_cell("n", text),
-        Width::Label | Width::Phrase => category_cell(text, note),
+        Width::Label | Width::Phrase | Width::Word => category_cell(text, note),
         Width::Rest | Width::Name if is_first => fitted_cell("mono dotted", cell),
         Width::Rest | Width::Name => fitted_cell("mono", cell),
     }

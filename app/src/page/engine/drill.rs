@@ -4,7 +4,7 @@ use js_sys::Array;
 use leptos::prelude::*;
 use web_sys::File;
 
-use super::ranks::Drill;
+use super::ranks::Ranks;
 use super::{Engine, TraceSource};
 use crate::page::ranks::{JobStage, VIEW};
 use crate::page::state::Stage;
@@ -13,14 +13,42 @@ use crate::protocol::{
     Align, BelowRequest, EventAtQuery, Failure, MomentQuery, Rejected, Request, StepLine,
 };
 
+/// A visit to the traces of ranks, away from the view of the job.
+#[derive(Default)]
+pub(super) struct Visit {
+    /// The focus of the job's view when it was left.
+    focus: Focus,
+    /// Where a rank is opened.
+    drill: Option<Drill>,
+    /// If two ranks are opened: a moment in both, and whether to show their timelines.
+    moment: Option<(MomentQuery, bool)>,
+    /// Further ranks whose timelines are shown below those; the last is the next.
+    below: Vec<(BelowRequest, File)>,
+}
+
+impl Visit {
+    /// Forgets where to go in a rank, because another trace is opened.
+    pub(super) fn forget_destination(&mut self) {
+        (self.drill, self.moment) = (None, None);
+    }
+}
+
+/// Where in a job a rank is opened.
+#[derive(Clone)]
+struct Drill {
+    /// The step: its position and its name.
+    step: (usize, String),
+    /// A kernel: its name, and its start on the clock of the trace.
+    event: Option<(String, i64)>,
+}
+
 impl Engine {
     fn trace_of(self, rank: usize) -> Option<File> {
         let job = self.state.job.get_untracked();
         let job = job.shown()?;
         let name = &job.opened.overview.ranks.get(rank)?.file;
         job.has_trace.get(rank).filter(|has_trace| **has_trace)?;
-        self.inner.with_value(|inner| {
-            let ranks = inner.ranks.as_ref()?;
+        let file = self.with_ranks(|ranks| {
             let (path, file) = ranks.files.get(ranks.file_of(name)?)?;
             match name.strip_prefix(path.as_str()) {
                 // Several ranks are merged into the file: the name says which one is meant.
@@ -30,7 +58,8 @@ impl Engine {
                 }
                 _ => Some(file.clone()),
             }
-        })
+        });
+        file.flatten()
     }
 
     /// Opens the trace of a rank, by position in the job, at a step.
@@ -49,11 +78,7 @@ impl Engine {
         });
         self.leave_job();
         self.open(TraceSource::Files(vec![file]));
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                ranks.drill = name.map(|step| Drill { step, event });
-            }
-        });
+        self.with_ranks(|ranks| ranks.visit.drill = name.map(|step| Drill { step, event }));
     }
 
     /// Opens ranks, by position: the timelines of up to four, one below the other on one clock, or the comparison of
@@ -86,18 +111,13 @@ impl Engine {
         let moment = moment(*reference).map(|moment| (moment, as_timelines));
         self.leave_job();
         self.open(TraceSource::Files(files));
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                ranks.moment = moment;
-                ranks.below = below;
-            }
-        });
+        self.with_ranks(|Ranks { visit, .. }| (visit.moment, visit.below) = (moment, below));
     }
 
     /// Starts reading the next rank whose timeline is to be shown below the others.
     fn open_next_below(self) {
-        let next = self.take(|inner| inner.ranks.as_mut()?.below.pop());
-        if let Some((request, file)) = next {
+        let next = self.with_ranks(|ranks| ranks.visit.below.pop());
+        if let Some((request, file)) = next.flatten() {
             let choice = untrack(|| self.state.whole_choice()).of_reference();
             self.send(&Request::OpenBelow(choice, request), &[file], None);
         }
@@ -118,8 +138,8 @@ impl Engine {
     /// Two traces are open. If they are ranks of a job, aligns their clocks and shows their timelines if those are
     /// wanted; `false` if their comparison is.
     pub(super) fn shows_timelines_of_ranks(self) -> bool {
-        let moment = self.take(|inner| inner.ranks.as_mut()?.moment.take());
-        let Some((moment, as_timelines)) = moment else {
+        let moment = self.with_ranks(|ranks| ranks.visit.moment.take());
+        let Some((moment, as_timelines)) = moment.flatten() else {
             return false;
         };
         self.ask(moment, |()| {});
@@ -138,12 +158,10 @@ impl Engine {
 
     fn leave_job(self) {
         let focus = self.state.place.with_untracked(|place| place.focus.clone());
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                ranks.focus = focus;
-                ranks.drill = None;
-                ranks.moment = None;
-                ranks.below.clear();
+        self.with_ranks(|ranks| {
+            ranks.visit = Visit {
+                focus,
+                ..Visit::default()
             }
         });
     }
@@ -157,9 +175,7 @@ impl Engine {
         {
             self.cancel();
         }
-        let focus = self
-            .inner
-            .with_value(|inner| Some(inner.ranks.as_ref()?.focus.clone()));
+        let focus = self.with_ranks(|ranks| ranks.visit.focus.clone());
         self.state.visit(|place| {
             place.view = VIEW.to_owned();
             place.focus = focus.unwrap_or_default();
@@ -169,7 +185,7 @@ impl Engine {
     /// Goes to the place in the job from which the trace was opened: returns the time range of its step, and shows the
     /// timeline at its kernel.
     pub(super) fn drilled(self, steps: &[StepLine]) -> Option<(u64, u64)> {
-        let drill = self.take(|inner| inner.ranks.as_mut()?.drill.take())?;
+        let drill = self.with_ranks(|ranks| ranks.visit.drill.take())??;
         if let Some((name, start_ns)) = drill.event {
             self.ask(EventAtQuery { name, start_ns }, move |uid| {
                 if let Some(uid) = uid {

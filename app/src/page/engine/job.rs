@@ -1,6 +1,7 @@
 //! The job itself, in a worker of its own, which receives each file's digest, combines them, and answers queries about
 //! steps. What has been read so far is shown while the rest is read.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 
 use super::ranks::Ranks;
-use super::workers::message_of;
+use super::workers::{OwnWorker, message_of};
 use super::{Engine, rejected};
 use crate::page::browser;
 use crate::page::ranks::{JobStage, OpenJob};
@@ -23,9 +24,31 @@ const GROWTH: f64 = 1.5;
 /// But not sooner than after this many times the duration of the last time.
 const PAUSE: f64 = 5.0;
 
+/// The combining of the digests of the files.
+#[derive(Default)]
+pub(super) struct Combining {
+    worker: Option<OwnWorker>,
+    /// The pending requests to it.
+    updates: VecDeque<JobUpdate>,
+    /// The number of digests; a file into which ranks are merged has one for each.
+    pub(super) n_digests: usize,
+    /// The digests that it was not sent yet.
+    pub(super) unsent: Vec<Uint8Array>,
+    /// Everything is read and sent.
+    pub(super) is_last_sent: bool,
+    /// Its last result: the number of digests, how long it took, when it arrived.
+    shown: (usize, f64, f64),
+    /// Counts the results.
+    number: u32,
+    /// The profiler window that is shown.
+    window: u32,
+    /// A rank's bandwidth to other nodes, in GB/s, if the user entered it.
+    network_gbps: Option<f64>,
+}
+
 /// A request to combine the digests.
 #[derive(Clone, Copy)]
-pub(super) struct JobUpdate {
+struct JobUpdate {
     n_digests: usize,
     n_unread: usize,
     is_last: bool,
@@ -35,15 +58,16 @@ pub(super) struct JobUpdate {
 impl Ranks {
     /// Whether there is enough new data to combine, and in how many milliseconds to do so.
     fn is_due(&self, now_ms: f64) -> Option<f64> {
-        let (n_shown, took_ms, at_ms) = self.shown;
-        let n = self.n_digests;
+        let of = &self.combining;
+        let (n_shown, took_ms, at_ms) = of.shown;
+        let n = of.n_digests;
         let grew = n > 1 && n as f64 >= GROWTH * n_shown as f64;
-        let is_more = grew && self.n_read < self.files.len();
+        let is_more = grew && self.reading.n_read < self.files.len();
         let at_ms = match n_shown {
             0 => self.chosen_at_ms + f64::from(super::ranks::SOON_MS),
             _ => at_ms + PAUSE * took_ms,
         };
-        let is_free = self.updates.is_empty() && !self.is_together;
+        let is_free = of.updates.is_empty() && !of.is_last_sent;
         (is_more && is_free).then_some((at_ms - now_ms).max(0.0))
     }
 
@@ -58,7 +82,7 @@ impl Ranks {
     }
 
     fn unreadable(&self) -> Vec<(String, u64, String)> {
-        let files = self.unreadable.iter().filter_map(|(at, why)| {
+        let files = self.reading.unreadable.iter().filter_map(|(at, why)| {
             let (path, file) = self.files.get(*at)?;
             Some((path.clone(), file.size() as u64, why.clone()))
         });
@@ -76,11 +100,8 @@ impl Engine {
     /// Stops reading files. What was read of the job is shown if it is more than one rank.
     pub fn cancel_job(self) {
         self.stop_reading();
-        let n_read = self.inner.with_value(|inner| {
-            let ranks = inner.ranks.as_ref();
-            ranks.map_or(0, |ranks| ranks.n_digests)
-        });
-        if n_read > 1 {
+        let n_digests = self.with_ranks(|ranks| ranks.combining.n_digests);
+        if n_digests.unwrap_or(0) > 1 {
             self.combine(true);
             return;
         }
@@ -94,35 +115,25 @@ impl Engine {
 
     /// Shows another profiler window.
     pub fn choose_job_window(self, window: u32) {
-        self.combine_with(|ranks| ranks.window = window);
+        self.combine_with(|combining| combining.window = window);
     }
 
     /// Compares links between nodes with this bandwidth per rank, in GB/s; `None` if unknown.
     pub fn choose_network(self, gbps: Option<f64>) {
-        self.combine_with(|ranks| ranks.network_gbps = gbps);
+        self.combine_with(|combining| combining.network_gbps = gbps);
     }
 
-    fn combine_with(self, change: impl FnOnce(&mut Ranks)) {
+    fn combine_with(self, change: impl FnOnce(&mut Combining)) {
         let is_reading = self.state.job.with_untracked(JobStage::is_reading);
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                change(ranks);
-            }
-        });
+        self.with_ranks(|ranks| change(&mut ranks.combining));
         self.combine(!is_reading);
     }
 
     /// Shows what has been read so far, if that is due.
     pub(super) fn show_so_far(self) {
-        let now_ms = browser::now_ms();
-        let due = self.inner.try_with_value(|inner| {
-            let ranks = inner.ranks.as_ref()?;
-            ranks.is_due(now_ms)
-        });
-        match due.flatten() {
-            Some(wait_ms) if wait_ms > 0.0 => {}
-            Some(_) => self.combine(false),
-            None => {}
+        let wait_ms = self.with_ranks(|ranks| ranks.is_due(browser::now_ms()));
+        if wait_ms.flatten().is_some_and(|wait_ms| wait_ms <= 0.0) {
+            self.combine(false);
         }
     }
 
@@ -135,11 +146,14 @@ impl Engine {
     pub(super) fn combine(self, is_last: bool) {
         let failures = self.take(|inner| {
             let ranks = inner.ranks.as_mut()?;
-            ranks.is_together |= is_last;
-            if ranks.n_digests == 0 {
+            ranks.combining.is_last_sent |= is_last;
+            if ranks.combining.n_digests == 0 {
                 return Some(ranks.failures());
             }
-            if ranks.worker.is_none() {
+            let unreadable = ranks.unreadable();
+            let n_unread = ranks.files.len() - ranks.reading.n_read - unreadable.len();
+            let of = &mut ranks.combining;
+            if of.worker.is_none() {
                 let started = self.own_worker(
                     inner.files.as_ref()?,
                     OF_JOB,
@@ -147,25 +161,25 @@ impl Engine {
                     Rc::new(move |reason| self.job_crashed(reason)),
                 );
                 match started {
-                    Ok(worker) => ranks.worker = Some(worker),
+                    Ok(worker) => of.worker = Some(worker),
                     Err(why) => return Some(vec![rejected(None, why)]),
                 }
             }
             let request = Request::OpenJob(JobRequest {
-                window: ranks.window,
-                unreadable: ranks.unreadable(),
-                network_gbps: ranks.network_gbps,
+                window: of.window,
+                unreadable,
+                network_gbps: of.network_gbps,
             });
             let message = message_of(0, &request, &[]);
-            let digests: Array = ranks.digests.iter().collect();
-            let given: Array = ranks.digests.iter().map(Uint8Array::buffer).collect();
+            let digests: Array = of.unsent.iter().collect();
+            let given: Array = of.unsent.iter().map(Uint8Array::buffer).collect();
             let _ = js_sys::Reflect::set(&message, &"digests".into(), &digests);
-            let worker = &ranks.worker.as_ref()?.worker;
+            let worker = &of.worker.as_ref()?.worker;
             let posted = worker.post_message_with_transfer(&message, &given);
-            ranks.digests.clear();
-            ranks.updates.push_back(JobUpdate {
-                n_digests: ranks.n_digests,
-                n_unread: ranks.files.len() - ranks.n_read - ranks.unreadable.len(),
+            of.unsent.clear();
+            of.updates.push_back(JobUpdate {
+                n_digests: of.n_digests,
+                n_unread,
                 is_last,
                 at_ms: browser::now_ms(),
             });
@@ -197,11 +211,9 @@ impl Engine {
     /// The job's worker ran out of memory, or has a bug.
     fn job_crashed(self, reason: &str) {
         self.stop_reading();
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                ranks.worker = None;
-                ranks.updates.clear();
-            }
+        self.with_ranks(|Ranks { combining, .. }| {
+            combining.worker = None;
+            combining.updates.clear();
         });
         let sentence = format!(
             "the analysis of the job stopped ({reason}); it may need more memory than the browser \
@@ -215,18 +227,20 @@ impl Engine {
     fn job_opened(self, opened: JobOpened) {
         let open = self.take(|inner| {
             let ranks = inner.ranks.as_mut()?;
-            let update = ranks.updates.pop_front()?;
+            let of = &mut ranks.combining;
+            let update = of.updates.pop_front()?;
             let now_ms = browser::now_ms();
-            ranks.shown = (update.n_digests, now_ms - update.at_ms, now_ms);
-            ranks.number += 1;
+            of.shown = (update.n_digests, now_ms - update.at_ms, now_ms);
+            of.number += 1;
+            let number = of.number;
             let has_trace = opened.overview.ranks.iter().map(|rank| {
                 let at = ranks.file_of(&rank.file);
-                at.is_some_and(|at| !ranks.only_digests.contains(&at))
+                at.is_some_and(|at| !ranks.reading.only_digests.contains(&at))
             });
             let open = OpenJob {
                 has_trace: has_trace.collect(),
                 opened,
-                number: ranks.number,
+                number,
                 n_unread: update.n_unread,
                 is_partial: !update.is_last,
                 n_files: ranks.files.len(),
@@ -239,21 +253,18 @@ impl Engine {
         };
         browser::keep_focus();
         if open.is_partial {
-            let pause_ms = self.inner.with_value(|inner| {
-                let ranks = inner.ranks.as_ref();
-                ranks.map_or(0.0, |ranks| PAUSE * ranks.shown.1)
-            });
+            let took_ms = self.with_ranks(|ranks| ranks.combining.shown.1);
             self.state.job.set(JobStage::Reading(progress, Some(open)));
-            self.show_so_far_in(pause_ms as u32 + 1);
+            self.show_so_far_in((PAUSE * took_ms.unwrap_or(0.0)) as u32 + 1);
         } else {
             self.state.job.set(JobStage::Open(open));
         }
     }
 
     fn job_failed(self, failure: Failure) {
-        let update = self.take(|inner| inner.ranks.as_mut()?.updates.pop_front());
+        let update = self.with_ranks(|ranks| ranks.combining.updates.pop_front());
         // Files that are still being read may form a job.
-        if update.is_some_and(|update| !update.is_last) {
+        if update.flatten().is_some_and(|update| !update.is_last) {
             return;
         }
         let first = Rejected {
@@ -265,17 +276,14 @@ impl Engine {
     }
 
     fn failures(self) -> Vec<Rejected> {
-        self.inner.with_value(|inner| {
-            let ranks = inner.ranks.as_ref();
-            ranks.map_or_else(Vec::new, Ranks::failures)
-        })
+        self.with_ranks(|ranks| ranks.failures())
+            .unwrap_or_default()
     }
 
     /// Queries how the ranks ran a step.
     pub fn ask_job_step(self, request: StepRequest) {
-        self.inner.with_value(|inner| {
-            let worker = inner.ranks.as_ref().and_then(|of| of.worker.as_ref());
-            if let Some(worker) = worker {
+        self.with_ranks(|Ranks { combining, .. }| {
+            if let Some(worker) = &combining.worker {
                 // If the worker cannot be reached, its own error reports it.
                 let _ = worker.post(0, &Request::JobStep(request), &[]);
             }

@@ -153,12 +153,8 @@ impl Engine {
 
     /// Opens a trace. What is open stays until the other one is read.
     pub fn open(self, source: TraceSource) {
-        self.inner.update_value(|inner| {
-            // A pending destination in a rank of a job is only for that rank.
-            if let Some(ranks) = &mut inner.ranks {
-                (ranks.drill, ranks.moment) = (None, None);
-            }
-        });
+        // A pending destination in a rank of a job is only for that rank.
+        self.with_ranks(|ranks| ranks.visit.forget_destination());
         self.open_as(source, false);
     }
 

@@ -1,26 +1,23 @@
 //! Many files as ranks of one job, each read by a worker that ends with it; small files share a worker. The files are
 //! kept, so that a rank can be opened as a trace.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 use dormer_core::base::format;
-use js_sys::{Array, Uint8Array};
+use js_sys::Array;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::File;
 
-use super::job::JobUpdate;
+use super::drill::Visit;
+use super::job::Combining;
 use super::workers::OwnWorker;
 use super::{Engine, TraceSource};
 use crate::page::browser::{self, WorkerFiles};
 use crate::page::ranks::queue::Queue;
 use crate::page::ranks::{JobStage, RanksRead, VIEW};
 use crate::page::state::Stage;
-use crate::page::url::Focus;
-use crate::protocol::{
-    BelowRequest, DigestRequest, Failure, MomentQuery, ONE_FILE, Reply, Request, wire,
-};
+use crate::protocol::{DigestRequest, Failure, ONE_FILE, Reply, Request, wire};
 
 /// What has been read by then is shown; a job that is complete sooner is shown only once.
 pub(super) const SOON_MS: u32 = 700;
@@ -38,11 +35,20 @@ struct Reader {
     worker: OwnWorker,
 }
 
-/// The files of a job.
+/// The files of a job, and what has become of them.
 #[derive(Default)]
 pub(super) struct Ranks {
     pub(super) files: Vec<(String, File)>,
-    pub(super) queue: Queue,
+    pub(super) chosen_at_ms: f64,
+    pub(super) reading: Reading,
+    pub(super) combining: Combining,
+    pub(super) visit: Visit,
+}
+
+/// The reading of the files; files are given by position.
+#[derive(Default)]
+pub(super) struct Reading {
+    queue: Queue,
     readers: Vec<Reader>,
     /// The number of readers started so far.
     n_readers: u32,
@@ -50,68 +56,35 @@ pub(super) struct Ranks {
     bytes: Vec<f64>,
     /// The number of files read.
     pub(super) n_read: usize,
-    /// The number of digests; a file into which ranks are merged has one for each.
-    pub(super) n_digests: usize,
-    /// The digests not yet combined.
-    pub(super) digests: Vec<Uint8Array>,
     /// Files that contain only digests, no trace.
     pub(super) only_digests: Vec<usize>,
     pub(super) unreadable: Vec<(usize, String)>,
-    pub(super) chosen_at_ms: f64,
-    /// Combines the digests.
-    pub(super) worker: Option<OwnWorker>,
-    /// The pending requests to it.
-    pub(super) updates: VecDeque<JobUpdate>,
-    /// Its last result: the number of digests, how long it took, when it arrived.
-    pub(super) shown: (usize, f64, f64),
-    /// The profiler window that is shown.
-    pub(super) window: u32,
-    /// A rank's bandwidth to other nodes, in GB/s, if the user entered it.
-    pub(super) network_gbps: Option<f64>,
-    /// Counts the results.
-    pub(super) number: u32,
-    /// Everything is read and sent to be combined.
-    pub(super) is_together: bool,
-    /// The focus of the job's view when it was left.
-    pub(super) focus: Focus,
-    /// Where a rank is opened.
-    pub(super) drill: Option<Drill>,
-    /// If two ranks are opened: a moment in both, and whether to show their timelines.
-    pub(super) moment: Option<(MomentQuery, bool)>,
-    /// Further ranks whose timelines are shown below those; the last is the next.
-    pub(super) below: Vec<(BelowRequest, File)>,
-}
-
-/// Where in a job a rank is opened.
-#[derive(Clone)]
-pub(super) struct Drill {
-    /// The step: its position and its name.
-    pub(super) step: (usize, String),
-    /// A kernel: its name, and its start on the clock of the trace.
-    pub(super) event: Option<(String, i64)>,
 }
 
 impl Ranks {
     pub(super) fn progress(&self) -> RanksRead {
         RanksRead {
             n_files: self.files.len(),
-            n_read: self.n_read,
-            n_failed: self.unreadable.len(),
-            bytes_read: self.bytes.iter().sum(),
+            n_read: self.reading.n_read,
+            n_failed: self.reading.unreadable.len(),
+            bytes_read: self.reading.bytes.iter().sum(),
             bytes_total: self.files.iter().map(|(_, file)| file.size()).sum(),
-            may_not_fit: self.queue.may_not_fit(),
+            may_not_fit: self.reading.queue.may_not_fit(),
         }
     }
 }
 
 impl Engine {
+    /// Reads or changes the files of the job; `None` if there is none.
+    pub(super) fn with_ranks<T>(self, act: impl FnOnce(&mut Ranks) -> T) -> Option<T> {
+        self.take(|inner| inner.ranks.as_mut().map(act))
+    }
+
     /// Ends the workers that read.
     pub(super) fn stop_reading(self) {
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                ranks.queue.cancel();
-                ranks.readers.clear();
-            }
+        self.with_ranks(|Ranks { reading, .. }| {
+            reading.queue.cancel();
+            reading.readers.clear();
         });
     }
 
@@ -148,8 +121,11 @@ impl Engine {
         });
         let sizes: Vec<(f64, bool)> = sizes.collect();
         let ranks = Ranks {
-            queue: Queue::new(&sizes, browser::n_cores()),
-            bytes: vec![0.0; files.len()],
+            reading: Reading {
+                queue: Queue::new(&sizes, browser::n_cores()),
+                bytes: vec![0.0; files.len()],
+                ..Reading::default()
+            },
             files,
             chosen_at_ms: browser::now_ms(),
             ..Ranks::default()
@@ -179,17 +155,18 @@ impl Engine {
     pub(super) fn read_ranks(self) {
         let is_over = self.take(|inner| {
             let (files, ranks) = (inner.files.as_ref()?, inner.ranks.as_mut()?);
-            while let Some(at) = ranks.queue.start() {
+            let reading = &mut ranks.reading;
+            while let Some(at) = reading.queue.start() {
                 let (path, file) = ranks.files.get(at)?.clone();
                 let bytes = file.size();
-                let has_inflater = ranks.queue.at_once() == 1 && browser::n_cores() > 1;
+                let has_inflater = reading.queue.at_once() == 1 && browser::n_cores() > 1;
                 let request = Request::Digest(DigestRequest { path, has_inflater });
-                let waiting = ranks.readers.iter().position(|reader| reader.at.is_none());
-                let reader = match waiting {
-                    Some(waiting) => Ok(ranks.readers.swap_remove(waiting)),
+                let mut readers = reading.readers.iter();
+                let reader = match readers.position(|reader| reader.at.is_none()) {
+                    Some(waiting) => Ok(reading.readers.swap_remove(waiting)),
                     None => {
-                        ranks.n_readers += 1;
-                        self.reader(ranks.n_readers, files)
+                        reading.n_readers += 1;
+                        self.reader(reading.n_readers, files)
                     }
                 };
                 let posted = reader.and_then(|reader| {
@@ -200,15 +177,15 @@ impl Engine {
                     Ok(mut reader) => {
                         reader.at = Some(at);
                         reader.bytes += bytes;
-                        ranks.readers.push(reader);
+                        reading.readers.push(reader);
                     }
                     Err(why) => {
-                        ranks.queue.end();
-                        ranks.unreadable.push((at, why));
+                        reading.queue.end();
+                        reading.unreadable.push((at, why));
                     }
                 }
             }
-            Some(ranks.queue.is_over() && !ranks.is_together)
+            Some(reading.queue.is_over() && !ranks.combining.is_last_sent)
         });
         match is_over {
             Some(true) => self.combine(true),
@@ -236,10 +213,11 @@ impl Engine {
     fn on_rank_reply(self, number: u32, reply: Reply, message: &JsValue) {
         match reply {
             Reply::Progress(progress) => {
-                self.change_ranks(|ranks| {
-                    let reader = ranks.readers.iter().find(|reader| reader.number == number);
+                self.change_ranks(|Ranks { reading, .. }| {
+                    let mut readers = reading.readers.iter();
+                    let reader = readers.find(|reader| reader.number == number);
                     let at = reader.and_then(|reader| reader.at);
-                    if let Some(bytes) = at.and_then(|at| ranks.bytes.get_mut(at)) {
+                    if let Some(bytes) = at.and_then(|at| reading.bytes.get_mut(at)) {
                         *bytes = progress.bytes_read;
                     }
                 });
@@ -255,16 +233,12 @@ impl Engine {
         }
     }
 
+    /// Changes the files of the job, and shows how many of them are read.
     fn change_ranks(self, change: impl FnOnce(&mut Ranks)) {
-        let progress = self.take(|inner| {
-            let ranks = inner.ranks.as_mut()?;
+        let progress = self.with_ranks(|ranks| {
             change(ranks);
-            Some(ranks.progress())
+            ranks.progress()
         });
-        self.show_ranks_progress(progress);
-    }
-
-    fn show_ranks_progress(self, progress: Option<RanksRead>) {
         let is_reading = self.state.job.with_untracked(JobStage::is_reading);
         if let Some(now) = progress.filter(|_| is_reading) {
             self.state.job.update(|job| {
@@ -278,30 +252,32 @@ impl Engine {
     /// A file was read, or cannot be. Its worker gets another one, unless the worker has ended.
     fn rank_read(self, number: u32, is_over: bool, read: Result<(Array, bool), String>) {
         self.change_ranks(|ranks| {
-            let mut readers = ranks.readers.iter_mut().zip(0..);
+            let (reading, combining) = (&mut ranks.reading, &mut ranks.combining);
+            let mut readers = reading.readers.iter_mut().zip(0..);
             let reader = readers.find(|(reader, _)| reader.number == number);
             let Some((at, (reader, place))) = reader.and_then(|of| Some((of.0.at.take()?, of)))
             else {
                 return;
             };
             if is_over || reader.bytes > MOST_SHARED_BYTES {
-                drop(ranks.readers.swap_remove(place));
+                drop(reading.readers.swap_remove(place));
             }
-            ranks.queue.end();
-            if let (Some(bytes), Some((_, file))) = (ranks.bytes.get_mut(at), ranks.files.get(at)) {
+            reading.queue.end();
+            if let (Some(bytes), Some((_, file))) = (reading.bytes.get_mut(at), ranks.files.get(at))
+            {
                 *bytes = file.size();
             }
             match read {
                 Ok((digests, was_digest)) => {
-                    ranks.n_read += 1;
-                    ranks.n_digests += digests.length() as usize;
+                    reading.n_read += 1;
+                    combining.n_digests += digests.length() as usize;
                     let digests = digests.iter().map(JsCast::unchecked_into);
-                    ranks.digests.extend(digests);
+                    combining.unsent.extend(digests);
                     if was_digest {
-                        ranks.only_digests.push(at);
+                        reading.only_digests.push(at);
                     }
                 }
-                Err(why) => ranks.unreadable.push((at, why)),
+                Err(why) => reading.unreadable.push((at, why)),
             }
         });
         self.read_ranks();

@@ -17,7 +17,7 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new("Kernel Time (µs)_max", "Longest", Width::Figure).rank(15),
     TableColumn::new(SHARE, "Share", Width::Small).rank(4),
     TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),
-    TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
+    TableColumn::new(BOUND, "Bound by", Width::Word).rank(5),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOP/byte").rank(11),
     TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),
     TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS").rank(9),

@@ -1,5 +1,6 @@
 //! Overview: the conclusion, what to do, then the evidence.
 
+use dormer_core::NoGpu;
 use dormer_core::report::overview::{
     Limit, LimitKind, Quality, RepairedFigure, RepairedKind, ServingFacts,
 };
@@ -33,7 +34,7 @@ pub fn overview() -> impl IntoView {
             {move || work.with(key_facts)}
             {facts}
             {move || match has_findings.get() {
-                true => after_analysis(work).into_any(),
+                true => after_analysis(work),
                 false => coming().into_any(),
             }}
         </div>
@@ -85,7 +86,7 @@ fn coming() -> impl IntoView {
 }
 
 /// What arrives last is shown last, so that nothing moves.
-fn after_analysis(work: Memo<Overview>) -> impl IntoView {
+fn after_analysis(work: Memo<Overview>) -> AnyView {
     let state = expect_context::<AppState>();
     let shown = move || {
         state.overview.with(|of| ShownFindings {
@@ -95,6 +96,11 @@ fn after_analysis(work: Memo<Overview>) -> impl IntoView {
             no_gpu: of.no_gpu,
         })
     };
+    // Data quality says what to record; nothing else is known.
+    if work.with_untracked(is_blank) {
+        let quality = move || work.with(side_panel);
+        return view! { <div class="cols"><div class="alone">{quality}</div></div> }.into_any();
+    }
     view! {
         {findings(shown)}
         {step_bars()}
@@ -108,6 +114,12 @@ fn after_analysis(work: Memo<Overview>) -> impl IntoView {
             {move || this_gpu(state.overview.with(|of| of.gpu.clone()))}
         </div>
     }
+    .into_any()
+}
+
+/// True if neither GPU activity nor operators were recorded.
+fn is_blank(work: &Overview) -> bool {
+    work.top.is_empty() && matches!(work.no_gpu, Some(NoGpu::Recorded | NoGpu::Lost))
 }
 
 fn side_panel(work: &Overview) -> impl IntoView + use<> {
@@ -149,7 +161,11 @@ const N_MOST: usize = 4;
 
 /// The operations with the most time, in a line; their table is farther below.
 fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
-    let measure = format!("Most {measure}");
+    let noun = match top.first() {
+        Some(one) if one.is_kernel => "kernel",
+        _ => "operation",
+    };
+    let measure = format!("{measure} by {noun}:");
     (!top.is_empty()).then(|| {
         let names = each(top.iter().take(N_MOST), |one| {
             let name = shown_name(one);
@@ -162,8 +178,10 @@ fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
             }
         });
         view! {
-            <p class="unseen" id="most-of">{measure.clone()}</p>
-            <ul class="most" aria-labelledby="most-of" title=measure data-testid="most">{names}</ul>
+            <div class="most" data-testid="most">
+                <p id="most-of">{measure}</p>
+                <ul aria-labelledby="most-of">{names}</ul>
+            </div>
         }
     })
 }

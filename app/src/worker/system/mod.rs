@@ -44,6 +44,9 @@ pub(super) fn system(report: &Report) -> SystemFacts {
     }
 }
 
+/// Figures that are left out when they are zero.
+const IF_ANY: [&str; 3] = ["sync_point_count", "fill_count", "fill_time"];
+
 /// A total time, and its exposed part.
 type Times = fn(&GpuTimeline) -> (i64, i64);
 
@@ -207,6 +210,10 @@ impl Kind {
         let notes = notes.filter(|note| self.notes.contains(&note.topic));
         let known = self.figures.iter().filter_map(|(key, label)| {
             let value = outcome.get(key).filter(|value| value.is_known())?;
+            let is_none = matches!(value, Value::Count(0) | Value::Ns(0));
+            if is_none && IF_ANY.contains(key) {
+                return None;
+            }
             Some(((*label).to_owned(), value.text()))
         });
         let charts = self.charts.iter().filter_map(|(key, title, columns)| {

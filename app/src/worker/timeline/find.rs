@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dormer_core::base::sort::Arrange;
 use dormer_core::profile::lanes::{Block, Row, View, is_drawn};
-use dormer_core::trace::{EventId, StringId, Trace};
+use dormer_core::trace::{Category, EventId, EventTable, StringId, Trace};
 
 use super::{Open, Timeline};
 use crate::protocol::{Direction, FindEvents, FoundEvents, MARK_HUE, MINIMAP_PARTS};
@@ -27,6 +27,21 @@ pub(super) struct Hits {
 impl Hits {
     pub(super) fn has(&self, name: StringId) -> bool {
         self.is_hit.get(name.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// The first hit from a time on, of the kind that is looked for most: GPU activity, else anything but Python.
+    fn first_from(&self, events: &EventTable, from_ns: i64) -> Option<usize> {
+        let kind = |(_, event): &(i64, EventId)| match events.category(*event) {
+            category if category.is_gpu() => 0,
+            Category::PythonFunction => 2,
+            _ => 1,
+        };
+        let wanted = self.events.iter().map(kind).min()?;
+        let from = self.events.partition_point(|(at, _)| *at < from_ns);
+        let (before, after) = self.events.split_at(from);
+        let is_wanted = |hit: &(i64, EventId)| kind(hit) == wanted;
+        let later = after.iter().position(is_wanted).map(|at| from + at);
+        later.or_else(|| before.iter().position(is_wanted))
     }
 }
 
@@ -62,7 +77,10 @@ impl Timeline<'_> {
         let before = |key: (i64, EventId)| hits.partition_point(|hit| *hit < key);
         let position = match (from, query.direction) {
             (None, Direction::Previous) => n_hits.checked_sub(1),
-            (None, _) => Some(hits.partition_point(|(at, _)| *at < self.absolute(query.from_ns))),
+            (None, _) => self
+                .open
+                .hits
+                .first_from(events, self.absolute(query.from_ns)),
             (Some(from), Direction::Here) => Some(before(from)),
             (Some(from), Direction::Next) => Some(hits.partition_point(|hit| *hit <= from)),
             (Some(from), Direction::Previous) => {

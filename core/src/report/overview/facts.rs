@@ -79,7 +79,6 @@ pub(super) fn facts(
         let label = format!("Memory peak, {}", device.label);
         add(&label, format!("{peak}{reserved}"));
     }
-    add("Events", format::count(profile.trace.n_events_read));
     add("Trace size", format::bytes(profile.recording.text_bytes));
     facts
 }

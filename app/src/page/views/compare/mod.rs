@@ -99,7 +99,7 @@ pub fn compare() -> impl IntoView {
 fn invitation() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
-        <section class="start" data-testid="compare-empty">
+        <section class="page" data-testid="compare-empty">
             <h1>"Compare two traces"</h1>
             <p class="lede">
                 {move || format!("Compare {} with another trace: another GPU, version or framework. Dormer matches their operations and shows where they differ and how much of the difference the hardware explains.", state.file_name.get())}
@@ -169,8 +169,8 @@ fn both() -> impl IntoView {
                     <div class="sentences">{sentences} {facts.waste.first().map(in_both)} {others} {losses}</div>
                     <div class="sides">{sides}</div>
                 </section>
-                {steps}
                 {findings(move || found.clone())}
+                {steps}
                 {(!facts.waste.is_empty()).then(|| waste(facts.waste))}
                 {tables(facts.tables, facts.verdicts)}
                 {files()}

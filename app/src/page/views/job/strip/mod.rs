@@ -142,7 +142,7 @@ fn chart(strip: Strip) -> AnyView {
             tabindex="0"
             role="group"
             aria-roledescription="chart"
-            aria-label="Work, late launches, waiting and transfer of each rank over the time of the step. Arrow keys move between ranks and collectives, Enter opens the trace of the rank at the collective, plus and minus change the scale. The tables below have the figures."
+            aria-label="Computation, late launches, waiting and transfer of each rank over the time of the step. Arrow keys move between ranks and collectives, Enter opens the trace of the rank at the collective, plus and minus change the scale. The tables below have the figures."
             style:height=height
             on:mousedown=move |event| strip.drag.set(at(&event).map(|(x, _)| (x, x)))
             on:mousemove=move |event| {

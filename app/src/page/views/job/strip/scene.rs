@@ -26,7 +26,7 @@ impl Kind {
     /// Its color token.
     pub(super) fn token(self) -> &'static str {
         match self {
-            Kind::Work => "gemm",
+            Kind::Work => "computation",
             Kind::Copies => "copy",
             Kind::Late => "late",
             Kind::Idle => "idle",
@@ -37,7 +37,7 @@ impl Kind {
 
     pub(super) fn label(self) -> &'static str {
         match self {
-            Kind::Work => "Work",
+            Kind::Work => "Computation",
             Kind::Copies => "Copies",
             Kind::Late => "Launched late",
             Kind::Idle => "Idle",
