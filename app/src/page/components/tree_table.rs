@@ -191,7 +191,7 @@ const STEPS: [StepButton; 2] = [
 /// place's focus.
 pub fn tree_search(
     find: Callback<Direction>,
-    found: RwSignal<Option<(usize, usize)>>,
+    found: Signal<Option<(usize, usize)>>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let wait = StoredValue::new_local(None::<Timeout>);

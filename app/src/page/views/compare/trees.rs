@@ -145,7 +145,7 @@ fn tools(trees: Trees) -> impl IntoView {
     view! {
         <p class="soft" role="status" data-testid="trees-summary">{move || trees.list.summary.get()}</p>
         <div class="tools">
-            {tree_search(Callback::new(move |direction| trees.list.find(direction)), trees.list.found)}
+            {tree_search(Callback::new(move |direction| trees.list.find(direction)), trees.list.found.into())}
             <span class="grow"></span>
             <button
                 type="button"

@@ -154,7 +154,7 @@ fn paint(model: Model, context: &web_sys::CanvasRenderingContext2d, width: f64) 
     let n = model
         .outline
         .with_untracked(|outline| 1 + outline.below.len());
-    model.found.with_untracked(|found| {
+    if let Some(found) = &*model.found.read_untracked() {
         let all = std::iter::once(&found.marks).chain(&found.marks_below);
         for (marks, (top, _)) in all.zip(strips(n)) {
             for mark in marks {
@@ -162,7 +162,7 @@ fn paint(model: Model, context: &web_sys::CanvasRenderingContext2d, width: f64) 
                 context.fill_rect(x, top, MARK_WIDE_PX, MARK_HIGH_PX);
             }
         }
-    });
+    }
     for kept in model.kept.read_untracked().iter() {
         let (left, right) = (px(kept.from_ns), px(kept.to_ns));
         context.fill_rect(left, HEIGHT_PX - 3.0, (right - left).max(2.0), 3.0);

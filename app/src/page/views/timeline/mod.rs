@@ -78,7 +78,12 @@ fn tools(model: Model) -> impl IntoView {
         view! { <option value=at.to_string()>{format!("{}, {}", step.name, step.window_length)}</option> }
     };
     let find = Callback::new(move |direction| model.find(direction));
-    let found = model.found_position;
+    let found = Signal::derive(move || {
+        model.found.with(|found| {
+            let found = found.as_ref()?;
+            Some((found.position, found.of))
+        })
+    });
     view! {
         <div class="tools">
             <Show when=move || !steps.with(Vec::is_empty)>

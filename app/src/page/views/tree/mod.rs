@@ -80,7 +80,7 @@ fn tools(tree: TreeState) -> AnyView {
     let hottest = move |_| tree.list.step(TreeStep::Hottest(None));
     view! {
         <div class="tools">
-            {tree_search(Callback::new(move |direction| tree.list.find(direction)), tree.list.found)}
+            {tree_search(Callback::new(move |direction| tree.list.find(direction)), tree.list.found.into())}
             <span class="grow"></span>
             <button type="button" id="hottest" title="Expand the path with the most GPU time from the top; press H to start at the selected call" on:click=hottest>
                 {icon("flame")}

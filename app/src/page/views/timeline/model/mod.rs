@@ -60,10 +60,8 @@ pub struct Model {
     /// Lanes whose names do not match are hidden.
     pub(super) filter: RwSignal<String>,
     pub(super) kept: Memo<Vec<Kept>>,
-    /// The search results.
-    pub(super) found: RwSignal<FoundEvents>,
-    /// The position of the current search result, and their number; `None` without a search.
-    pub(super) found_position: RwSignal<Option<(usize, usize)>>,
+    /// The search results; `None` without a search.
+    pub(super) found: RwSignal<Option<FoundEvents>>,
     /// The last searched text.
     searched: StoredValue<String>,
 }
@@ -107,8 +105,7 @@ impl Model {
             tracks,
             filter,
             kept: state.of_place(move |place| place.focus.kept.iter().map(kept).collect()),
-            found: RwSignal::new(FoundEvents::default()),
-            found_position: RwSignal::new(None),
+            found: RwSignal::new(None),
             searched: StoredValue::new(String::new()),
         };
         Effect::new(move || {

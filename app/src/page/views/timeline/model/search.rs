@@ -26,11 +26,10 @@ impl Model {
 
     fn look_for(self, text: String, direction: Direction, goes: bool) {
         self.searched.set_value(text.clone());
-        if text.trim().is_empty() && self.found.with_untracked(|found| found.of == 0) {
-            self.found_position.set(None);
+        let is_empty = text.trim().is_empty();
+        if is_empty && self.found.with_untracked(Option::is_none) {
             return;
         }
-        let is_empty = text.trim().is_empty();
         let (side, from) = self.selected_event().unzip();
         let query = FindEvents {
             text,
@@ -41,9 +40,7 @@ impl Model {
         };
         self.engine.ask(query, move |found| {
             let card = found.card.clone();
-            let position = (!is_empty).then_some((found.position, found.of));
-            let _ = self.found_position.try_set(position);
-            if self.found.try_set(found).is_some() {
+            if self.found.try_set((!is_empty).then_some(found)).is_some() {
                 return;
             }
             // Redraws the marks.
