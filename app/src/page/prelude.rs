@@ -16,6 +16,7 @@ pub use super::components::charts::{
 pub use super::components::dialog::{ReadFile, dialog, dialog_button, dialog_header, show_while};
 pub use super::components::findings::{evidence_list, findings};
 pub use super::components::limits::limits;
+pub use super::components::list::{heads, list};
 pub use super::components::op_details::{self, details_button};
 pub use super::components::row_window::RowWindow;
 pub use super::components::sheet_table::SheetTable;

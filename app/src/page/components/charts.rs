@@ -12,10 +12,7 @@ use crate::protocol::{BarChart, Gap, WaterfallStep};
 pub fn bars(chart: BarChart) -> impl IntoView {
     let mut headings = chart.columns.into_iter();
     let first = headings.next();
-    let others = each(
-        headings,
-        |heading| view! { <th scope="col" class="n">{heading}</th> },
-    );
+    let others = heads(headings.map(|heading| (heading, true)));
     let rows = each(chart.rows, |row| {
         let cells = each(row.cells, |cell| view! { <td class="n">{cell}</td> });
         view! {
@@ -46,26 +43,18 @@ pub fn bars(chart: BarChart) -> impl IntoView {
 /// A table of figures; rows about an event link to it in the tree.
 pub fn facts_table(table: FactTable) -> impl IntoView {
     let has_events = table.rows.iter().any(|row| row.event.is_some());
-    let headings = each(table.columns.iter(), |(label, kind)| {
-        let is_number = *kind == CellKind::Number;
-        view! { <th scope="col" class:n=is_number>{label.clone()}</th> }
-    });
     let columns = table.columns;
+    let headings = columns.iter();
+    let headings = headings.map(|(label, kind)| (label.clone(), *kind == CellKind::Number));
+    let headings = (
+        heads(headings),
+        has_events.then(|| view! { <th scope="col"><span class="unseen">"Where"</span></th> }),
+    );
     let rows = each(table.rows, |row| fact_row(&columns, row, has_events));
     view! {
         <section class="card flush">
             <h3>{table.title.clone()}</h3>
-            <div class="wide" tabindex="0" role="group" aria-label=table.title>
-                <table class="list">
-                    <thead>
-                        <tr>
-                            {headings}
-                            {has_events.then(|| view! { <th scope="col"><span class="unseen">"Where"</span></th> })}
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
+            {list(table.title, headings, rows)}
         </section>
     }
 }

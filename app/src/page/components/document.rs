@@ -109,16 +109,9 @@ fn table_view(table: DocTable, label: String, words: impl Fn(Line) -> Vec<AnyVie
         view! { <tr>{cells.collect_view()}</tr> }
     };
     let rows = rows.into_iter().map(row).collect_view();
-    let heads = columns.iter().map(|(head, is_number)| {
-        view! { <th scope="col" class:n=*is_number>{with_lights(head)}</th> }
-    });
-    // The scroller can be focused by keyboard, so that a wide table can be read.
-    view! {
-        <div class="wide" tabindex="0" role="region" aria-label=label>
-            <table class="list"><thead><tr>{heads.collect_view()}</tr></thead>{rows}</table>
-        </div>
-    }
-    .into_any()
+    let columns = columns.iter();
+    let columns = columns.map(|(head, is_number)| (with_lights(head), *is_number));
+    list(label, heads(columns), rows)
 }
 
 fn words(span: Span, headings: &[Heading], here: Signal<String>) -> AnyView {

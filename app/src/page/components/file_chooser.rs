@@ -99,22 +99,12 @@ fn file_table(chosen: Chosen) -> impl IntoView {
         let files = state.candidates.get().into_iter().enumerate();
         each(files, |(at, file)| file_row(chosen, at, &file))
     };
-    view! {
-        <div class="wide" tabindex="0" role="region" aria-label="Files">
-            <table class="list">
-                <thead>
-                    <tr>
-                        <th scope="col">"File"</th>
-                        <th scope="col" class="n">"Size"</th>
-                        <th scope="col">"Trace"</th>
-                        <th scope="col">"Reference"</th>
-                        <th scope="col">"Additional"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
-    }
+    let columns = ["File", "Size", "Trace", "Reference", "Additional"];
+    list(
+        "Files",
+        heads(columns.map(|name| (name, name == "Size"))),
+        rows,
+    )
 }
 
 fn file_row(chosen: Chosen, at: usize, file: &CandidateFile) -> impl IntoView + use<> {

@@ -27,6 +27,7 @@ pub mod gpus_alone;
 pub mod header;
 pub mod key_sheet;
 pub mod limits;
+pub mod list;
 pub mod models_dialog;
 pub mod offline;
 pub mod op_details;

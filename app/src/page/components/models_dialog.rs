@@ -156,11 +156,7 @@ fn uses(models: Vec<ModelUse>) -> impl IntoView {
     view! {
         <table class="list" aria-label="Models in use">
             <thead>
-                <tr>
-                    <th scope="col">"Model"</th>
-                    <th scope="col" class="n">"Operations"</th>
-                    <th scope="col" class="n">"GPU time"</th>
-                </tr>
+                <tr>{heads([("Model", false), ("Operations", true), ("GPU time", true)])}</tr>
             </thead>
             <tbody>{lines}</tbody>
         </table>

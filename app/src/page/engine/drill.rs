@@ -7,7 +7,6 @@ use web_sys::File;
 use super::ranks::Ranks;
 use super::{Engine, TraceSource};
 use crate::page::ranks::{JobStage, VIEW};
-use crate::page::state::Stage;
 use crate::page::url::Focus;
 use crate::protocol::{
     Align, BelowRequest, EventAtQuery, Failure, MomentQuery, Rejected, Request, StepLine,
@@ -168,11 +167,7 @@ impl Engine {
 
     /// Shows the job again, as it was left. Nothing is read again.
     pub fn back_to_job(self) {
-        if self
-            .state
-            .stage
-            .with_untracked(|stage| matches!(stage, Stage::Loading(_)))
-        {
+        if self.is_loading() {
             self.cancel();
         }
         let focus = self.with_ranks(|ranks| ranks.visit.focus.clone());

@@ -11,7 +11,6 @@ use super::workers::OwnWorker;
 use super::{Engine, Waiting};
 use crate::page::browser;
 use crate::page::fleet::{FleetStage, VIEW};
-use crate::page::state::Stage;
 use crate::page::url::Focus;
 use crate::protocol::{Failure, FleetRuns, FleetRunsQuery, OF_FLEET, Reply, Request, wire};
 
@@ -42,11 +41,7 @@ pub(super) fn is_fleet(head: &str) -> bool {
 impl Engine {
     /// Opens a summary. An open trace stays open.
     pub(super) fn open_fleet(self, file: File) {
-        if self
-            .state
-            .stage
-            .with_untracked(|stage| matches!(stage, Stage::Loading(_)))
-        {
+        if self.is_loading() {
             self.cancel();
         }
         self.state.open_error.set(Vec::new());

@@ -167,9 +167,7 @@ impl Engine {
         };
         self.cancel_adding();
         self.stop_fetching();
-        let is_loading = state
-            .stage
-            .with_untracked(|stage| matches!(stage, Stage::Loading(_)));
+        let is_loading = self.is_loading();
         self.set_aside();
         state.leave_job();
         let link = self.link_of(match &source {
@@ -211,6 +209,11 @@ impl Engine {
         } else {
             self.inner.update_value(|inner| inner.wanted = Some(source));
         }
+    }
+
+    fn is_loading(self) -> bool {
+        let stage = self.state.stage;
+        stage.with_untracked(|stage| matches!(stage, Stage::Loading(_)))
     }
 
     /// Stops opening. The worker is ended, whatever it is doing; what was open before is shown again.

@@ -16,7 +16,6 @@ use super::{Engine, TraceSource};
 use crate::page::browser::{self, WorkerFiles};
 use crate::page::ranks::queue::Queue;
 use crate::page::ranks::{JobStage, RanksRead, VIEW};
-use crate::page::state::Stage;
 use crate::protocol::{DigestRequest, Failure, ONE_FILE, Reply, Request, wire};
 
 /// What has been read by then is shown; a job that is complete sooner is shown only once.
@@ -108,11 +107,7 @@ impl Engine {
 
     /// Reads files as ranks of one job.
     pub fn open_job(self, files: Vec<(String, File)>) {
-        if self
-            .state
-            .stage
-            .with_untracked(|stage| matches!(stage, Stage::Loading(_)))
-        {
+        if self.is_loading() {
             self.cancel();
         }
         let sizes = files.iter().map(|(path, file)| {

@@ -215,9 +215,7 @@ fn serving(serving: ServingFacts) -> impl IntoView {
                 <thead>
                     <tr>
                         <th scope="col">"Part of the time"</th>
-                        <th scope="col" class="n">"Time"</th>
-                        <th scope="col" class="n">"GPU busy"</th>
-                        <th scope="col" class="n">"GPU idle"</th>
+                        {heads(["Time", "GPU busy", "GPU idle"].map(|name| (name, true)))}
                     </tr>
                 </thead>
                 <tbody>{stages}</tbody>
@@ -254,11 +252,8 @@ fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
                 <table class="list ranked" aria-label=title>
                     <thead>
                         <tr>
-                            <th scope="col">{noun}</th>
-                            <th scope="col">"Category"</th>
-                            <th scope="col" class="n">{count}</th>
-                            <th scope="col" class="n">{work.top_measure.clone()}</th>
-                            <th scope="col" class="n">"Share"</th>
+                            {heads([noun, "Category"].map(|name| (name, false)))}
+                            {heads([count, &*work.top_measure, "Share"].map(|name| (name.to_owned(), true)))}
                         </tr>
                     </thead>
                     <tbody>{rows}</tbody>
@@ -351,11 +346,7 @@ fn repaired(figures: Vec<RepairedFigure>) -> impl IntoView {
             <table class="repaired" data-testid="repaired">
                 <caption>"Numbers as recorded and as repaired"</caption>
                 <thead>
-                    <tr>
-                        <th scope="col">"Number"</th>
-                        <th scope="col" class="n">"As recorded"</th>
-                        <th scope="col" class="n">"Repaired"</th>
-                    </tr>
+                    <tr>{heads([("Number", false), ("As recorded", true), ("Repaired", true)])}</tr>
                 </thead>
                 <tbody>{rows}</tbody>
             </table>

@@ -57,7 +57,7 @@ pub fn runs() -> impl IntoView {
     let content = move || match listed.get() {
         Some(listed) => {
             browser::keep_focus();
-            untrack(|| list(&listed, shown)).into_any()
+            untrack(|| run_list(&listed, shown)).into_any()
         }
         None if error.with(Option::is_some) => ().into_any(),
         None => view! { <section class="lead"><h1>"Reading the folder"</h1></section> }.into_any(),
@@ -90,7 +90,7 @@ fn refresh(state: AppState) {
     });
 }
 
-fn list(listed: &Arc<Runs>, shown: ListState) -> impl IntoView {
+fn run_list(listed: &Arc<Runs>, shown: ListState) -> impl IntoView {
     let n_runs = listed.runs.len();
     let headline = match n_runs {
         0 => "No traces yet".to_owned(),
@@ -257,24 +257,18 @@ fn trace_table(run: &Run, name: &str, shown: ListState) -> impl IntoView + use<>
     let more = move || {
         (n_traces > FIRST_TRACES && !is_unfolded.get()).then(|| show_all(n_traces, "trace", unfold))
     };
-    view! {
-        <div class="wide" tabindex="0" role="region" aria-label=format!("Traces of {name}")>
-            <table class="list">
-                <thead>
-                    <tr>
-                        <th scope="col"><span class="unseen">"Selected"</span></th>
-                        <th scope="col">"Worker"</th>
-                        {columns.ranks.then(|| view! { <th scope="col" class="n">"Rank"</th> })}
-                        {columns.nth.then(|| view! { <th scope="col" class="n">"Capture"</th> })}
-                        <th scope="col" class="n">"Recorded"</th>
-                        <th scope="col" class="n">"Size"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
-        {more}
-    }
+    let named = [
+        Some(("Worker", false)),
+        columns.ranks.then_some(("Rank", true)),
+        columns.nth.then_some(("Capture", true)),
+        Some(("Recorded", true)),
+        Some(("Size", true)),
+    ];
+    let head = view! {
+        <th scope="col"><span class="unseen">"Selected"</span></th>
+        {heads(named.into_iter().flatten())}
+    };
+    view! { {list(format!("Traces of {name}"), head, rows)} {more} }
 }
 
 /// The columns that have content for a run.

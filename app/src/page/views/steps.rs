@@ -143,27 +143,20 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
         true => "vs. median",
         false => "Over similar steps",
     };
-    let columns = each(columns, |column| {
+    let columns = columns.into_iter().map(|column| {
         let is_number = column != "Phase";
-        view! { <th scope="col" class:n=is_number>{column}</th> }
+        (column, is_number)
     });
+    let head = view! {
+        {heads([("Step", false), ("Step time", true)])}
+        {heads(is_compared.then_some((comparison, true)))}
+        {heads(columns)}
+        <td></td>
+        {parts}
+    };
     view! {
         <section class="card flush">
-            <div class="wide" tabindex="0" role="region" aria-label="Steps">
-                <table class="list">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Step"</th>
-                            <th scope="col" class="n">"Step time"</th>
-                            {is_compared.then(|| view! { <th scope="col" class="n">{comparison}</th> })}
-                            {columns}
-                            <td></td>
-                            {parts}
-                        </tr>
-                    </thead>
-                    <tbody>{each(steps, |step| row(step, is_compared))}</tbody>
-                </table>
-            </div>
+            {list("Steps", head, each(steps, |step| row(step, is_compared)))}
         </section>
     }
 }

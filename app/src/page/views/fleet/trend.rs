@@ -104,25 +104,20 @@ pub(super) fn trends(trends: Vec<FleetTrend>, has_builds: bool) -> Option<AnyVie
         true => ("Medians over builds", "Total, last", "Idle, last"),
         false => ("Medians by model", "Total", "Idle"),
     };
+    let columns = [
+        Some(("Model", false)),
+        Some(("GPU", false)),
+        has_builds.then_some(("Total, over builds", false)),
+        Some((total, true)),
+        has_builds.then_some(("Last build", false)),
+        has_builds.then_some(("Since the first", true)),
+        Some((idle, true)),
+    ];
     Some(
         view! {
             <section class="card flush" data-testid="fleet-trends">
                 <h3>{title}</h3>
-                <div class="wide" tabindex="0" role="region" aria-label=title>
-                    <table class="list">
-                        <thead>
-                            <tr>
-                                <th scope="col">"Model"</th>
-                                <th scope="col">"GPU"</th>
-                                {has_builds.then(|| view! { <th scope="col">"Total, over builds"</th> })}
-                                <th scope="col" class="n">{total}</th>
-                                {has_builds.then(|| view! { <th scope="col">"Last build"</th> <th scope="col" class="n">"Since the first"</th> })}
-                                <th scope="col" class="n">{idle}</th>
-                            </tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
+                {list(title, heads(columns.into_iter().flatten()), rows)}
             </section>
         }
         .into_any(),

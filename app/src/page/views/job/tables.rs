@@ -88,6 +88,11 @@ pub(super) fn shown_table(
     let headings = each(columns.iter().zip(0..), |((label, is_number), at)| {
         view! { <th scope="col" class:n=*is_number class:key={at == 0}>{label.clone()}</th> }
     });
+    let head = view! {
+        {picked.map(|_| view! { <th scope="col">"Compare"</th> })}
+        {has_ranks.then(|| view! { <th scope="col"><span class="unseen">"Trace"</span></th> })}
+        {headings}
+    };
     let columns: Arc<[bool]> = columns.iter().map(|(_, is_number)| *is_number).collect();
     let n_rows = rows.len();
     let rows: Vec<(Vec<String>, Option<u32>)> = rows
@@ -106,18 +111,7 @@ pub(super) fn shown_table(
     view! {
         <section class="card flush" data-testid=format!("job-{key}")>
             <h3>{title.clone()} {read_of(&whole)}</h3>
-            <div class="wide" tabindex="0" role="region" aria-label=title>
-                <table class="list">
-                    <thead>
-                        <tr>
-                            {picked.map(|_| view! { <th scope="col">"Compare"</th> })}
-                            {has_ranks.then(|| view! { <th scope="col"><span class="unseen">"Trace"</span></th> })}
-                            {headings}
-                        </tr>
-                    </thead>
-                    <tbody>{lines}</tbody>
-                </table>
-            </div>
+            {list(title, head, lines)}
             {more}
         </section>
     }

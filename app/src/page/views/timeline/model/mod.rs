@@ -108,6 +108,13 @@ impl Model {
             found: RwSignal::new(None),
             searched: StoredValue::new(String::new()),
         };
+        model.follow_page();
+        model
+    }
+
+    /// Asks for what is shown, and draws it again, whenever the page changes.
+    fn follow_page(self) {
+        let (model, state, engine) = (self, self.state, self.engine);
         Effect::new(move || {
             state.report.track();
             let has_reference = model.has_reference.get();
@@ -142,7 +149,6 @@ impl Model {
                 model.search_again(&focus.find);
             }
         });
-        model
     }
 
     fn opened(self, outline: TimelineOutline) {
