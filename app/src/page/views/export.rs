@@ -144,7 +144,7 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
                 {move || error.get().map(|why| view! { <p class="fine" role="alert">{format!("It could not be made: {why}.")}</p> })}
             </div>
             <span class="made fine" role="status">{move || making.get().word()}</span>
-            <button type="button" class="main" data-one-file="" title=title on:click=save>
+            <button type="button" data-one-file="" title=title on:click=save>
                 {icon("download")}
                 "Download"
             </button>

@@ -147,7 +147,7 @@ pub fn failed() -> impl IntoView {
             _ => None,
         })?;
         let (title, text) = fault_and_remedy(&failure.sentence);
-        let at_byte = failure.at_byte.map(|byte| {
+        let at_byte = failure.at_byte.filter(|byte| byte != "0").map(|byte| {
             view! { <p class="fine" data-testid="at-byte">{format!("At byte {byte}.")}</p> }
         });
         Some(

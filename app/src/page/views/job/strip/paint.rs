@@ -1,7 +1,7 @@
 //! Paints a step on a canvas.
 
 use dormer_core::base::sort::Arrange;
-use dormer_core::job::strip::StepStrip;
+use dormer_core::job::strip::{StepStrip, StripPart};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::scene::{Cell, Kind, Stretch, part};
@@ -116,18 +116,9 @@ impl Picture<'_> {
             if start > right {
                 break;
             }
-            // The components of the rank's own time are not in chronological order: work is drawn next to the
-            // collective.
             let since = stretch.px(part.since_ns.max(end_ns)).min(start);
-            let own = [Kind::Late, Kind::Idle, Kind::Copies, Kind::Work];
-            let all: i64 = own.iter().map(|kind| kind.ns(part).max(0)).sum();
-            let mut from = since;
-            for kind in own.into_iter().filter(|_| all > 0) {
-                let to = from + (start - since) * kind.ns(part).max(0) as f64 / all as f64;
-                if to > from {
-                    fill(kind, from, to);
-                }
-                from = to;
+            for (kind, from, to) in own_time(part, since, start) {
+                fill(kind, from, to);
             }
             let begin = stretch.px(part.start_ns.saturating_add(part.wait_ns));
             if part.wait_ns > 0 {
@@ -182,12 +173,7 @@ impl Picture<'_> {
         }
     }
 
-    fn line(
-        &self,
-        context: &CanvasRenderingContext2d,
-        at: usize,
-        ns: fn(&dormer_core::job::strip::StripPart) -> i64,
-    ) {
+    fn line(&self, context: &CanvasRenderingContext2d, at: usize, ns: fn(&StripPart) -> i64) {
         let members = self.members.get(at).map_or(&[][..], Vec::as_slice);
         context.begin_path();
         for (index, cell) in members.iter().enumerate() {
@@ -203,4 +189,23 @@ impl Picture<'_> {
         }
         context.stroke();
     }
+}
+
+/// The components of a rank's own time before a collective, each with where it starts and ends. They are not in
+/// chronological order: computation is drawn next to the collective.
+fn own_time(
+    part: &StripPart,
+    from_px: f64,
+    to_px: f64,
+) -> impl Iterator<Item = (Kind, f64, f64)> + use<> {
+    let own = [Kind::Late, Kind::Idle, Kind::Copies, Kind::Work];
+    let own = own.map(|kind| (kind, kind.ns(part).max(0)));
+    let all_ns: i64 = own.iter().map(|(_, ns)| ns).sum();
+    let mut from = from_px;
+    let places = own.into_iter().map(move |(kind, ns)| {
+        let start = from;
+        from += (to_px - from_px) * ns as f64 / all_ns.max(1) as f64;
+        (kind, start, from)
+    });
+    places.filter(|(_, from, to)| to > from)
 }
