@@ -21,6 +21,9 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         let roles = "$$('[data-testid=comparison-bar] .trace').map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
         let named = json!([["reference", "old.json"], ["target", "new.json"]]);
         page.wait_value(roles, named).await;
+        // What to do precedes where the difference comes from.
+        page.wait_for("$('[data-testid=findings]')?.compareDocumentPosition($('[data-testid=waterfall]')) === 4")
+            .await;
         let slower = "$('[data-testid=compare-headline]')?.innerText.includes('+')";
         page.wait_for(slower).await;
         // Names are in another font, not in backticks; figures fit their cells.

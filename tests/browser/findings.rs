@@ -79,6 +79,11 @@ fn where_there_is_nothing_to_do_the_page_says_why() {
             "No GPU activity was recorded",
         )
         .await;
+        // An empty trace says once what to record.
+        page.open("empty.json", r#"{"traceEvents": []}"#).await;
+        page.wait_text("[data-testid=quality]", "Record with").await;
+        page.wait_for("!$('[data-testid=findings], [data-testid=this-gpu]')")
+            .await;
     });
 }
 

@@ -224,8 +224,8 @@ mod tests {
     use super::*;
     use crate::protocol::Choice;
 
-    /// Steps with a kernel each, 20 µs after their start; that of the last is twice as long.
-    fn three_steps() -> Timetable {
+    /// Steps with a kernel each, 20 µs after their start: 40 µs, that of the last this long.
+    fn three_steps(last_us: u32) -> Timetable {
         let step = |trace: Timetable, number: u32, kernel_us: u32| {
             let start = 1000 + number * 100;
             trace
@@ -234,7 +234,7 @@ mod tests {
                 .launch(number, start + 4..start + 6)
                 .kernel(number, "gemm", start + 20..start + 20 + kernel_us)
         };
-        [(1, 40), (2, 40), (3, 80)]
+        [(1, 40), (2, 40), (3, last_us)]
             .into_iter()
             .fold(Timetable::new(), |trace, (number, kernel_us)| {
                 step(trace, number, kernel_us)
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_step_that_takes_longer_than_the_others_leads() {
-        let analysis = Analysis::new(three_steps().profile(), &Choice::default());
+        let analysis = Analysis::new(three_steps(80).profile(), &Choice::default());
         let StepTimes {
             headline, steps, ..
         } = analysis.step_times();
@@ -263,6 +263,19 @@ mod tests {
         let parts: Vec<i64> = steps[2].parts.iter().map(|part| part.ns).collect();
         // No step communicates or copies.
         assert_eq!(parts, [80_000, 20_000]);
+    }
+
+    #[test]
+    fn a_step_is_slow_by_the_threshold_of_the_core() {
+        let headline = |last_us| {
+            let analysis = Analysis::new(three_steps(last_us).profile(), &Choice::default());
+            analysis.step_times().headline
+        };
+        assert_eq!(headline(50), "3 steps take about 60.0 µs each.");
+        assert_eq!(
+            headline(52),
+            "ProfilerStep#3 takes 72.0 µs: 1.20× the median of 60.0 µs."
+        );
     }
 
     #[test]
@@ -292,7 +305,7 @@ mod tests {
             median.text
         );
         // Three steps are too few.
-        let three = Analysis::new(three_steps().profile(), &Choice::default()).step_times();
+        let three = Analysis::new(three_steps(80).profile(), &Choice::default()).step_times();
         assert_eq!(three.median, None);
     }
 

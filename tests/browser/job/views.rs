@@ -46,6 +46,8 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.click("#back-to-job").await;
         page.find("[data-testid=job]").await;
         page.wait_hash("row=1&step=1").await;
+        page.wait_for("document.activeElement.id === 'heatmap'")
+            .await;
         page.wait_for("$('#measure-idle').ariaPressed === 'true'")
             .await;
         // The address refers to the job, not to a trace.
@@ -57,6 +59,8 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.js("history.back()").await;
         page.find("[data-testid=job]").await;
         page.wait_hash("row=1&step=1").await;
+        page.wait_for("document.activeElement.id === 'heatmap'")
+            .await;
         assert_eq!(page.requests_after_load(), []);
     });
 }

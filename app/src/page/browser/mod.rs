@@ -74,7 +74,7 @@ pub use served::{
     PageSource, is_visible, json_of, local_time, notify_on_close, page_source, served_for,
 };
 pub use stored_traces::{StoredTrace, delete_trace, store_trace, stored_trace, stored_traces};
-pub use visits::{Left, return_to};
+pub use visits::{Left, leaving, return_to};
 pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 
 thread_local! {

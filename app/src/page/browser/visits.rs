@@ -73,17 +73,21 @@ fn mark(entry: u64) {
     }
 }
 
-fn remember() {
+/// How the shown place is left if it is left now.
+pub fn leaving() -> Left {
     let focused = focused().and_then(|element| {
         let of = |name: &str| Some(format!("[{name}=\"{}\"]", element.get_attribute(name)?));
         of("href").or_else(|| of("aria-label"))
     });
     let scrolled_px = by_id(CONTENT).map_or(0, |content: Element| content.scroll_top());
-    let left = Left {
+    Left {
         scrolled_px,
         focused,
-    };
-    LEFT.with_borrow_mut(|all| all.insert(SHOWN.get(), left));
+    }
+}
+
+fn remember() {
+    LEFT.with_borrow_mut(|all| all.insert(SHOWN.get(), leaving()));
 }
 
 /// Scrolls to where a place was left, and focuses what led away, as soon as they are drawn.

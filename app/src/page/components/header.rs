@@ -19,6 +19,13 @@ pub fn header() -> impl IntoView {
         let opened = state.of_opened(|opened| Some(opened.clone()));
         opened.filter(|_| state.shows_trace())
     };
+    let open = || {
+        view! {
+            <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
+                "Open…"
+            </button>
+        }
+    };
     let job = move || {
         let (name, facts) = if state.shows_runs() {
             state.runs.with(|runs| header_facts(runs.as_ref()?))?
@@ -30,9 +37,7 @@ pub fn header() -> impl IntoView {
         state.shows_many().then(|| {
             view! {
                 <div class="file"><b>{name}</b><span>{facts}</span></div>
-                <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
-                    "Open…"
-                </button>
+                {open()}
             }
         })
     };
@@ -46,9 +51,7 @@ pub fn header() -> impl IntoView {
                     <b title=file.clone()>{file.clone()}</b>
                     <span>{rank}{format!("{} events · read in {seconds:.2} s", opened.events)}</span>
                 </div>
-                <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
-                    "Open…"
-                </button>
+                {open()}
                 <button type="button" class="ghost" id="compare-with" on:click=|_| browser::choose_reference()>
                     "Compare with…"
                 </button>

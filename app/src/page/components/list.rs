@@ -18,7 +18,7 @@ pub fn list(
 ) -> AnyView {
     let label = label.into();
     view! {
-        <div class="wide" tabindex="0" role="region" aria-label=label>
+        <div class="wide" tabindex="0" role="group" aria-label=label>
             <table class="list">
                 <thead><tr>{head}</tr></thead>
                 <tbody>{rows}</tbody>

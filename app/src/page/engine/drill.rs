@@ -6,6 +6,7 @@ use web_sys::File;
 
 use super::ranks::Ranks;
 use super::{Engine, TraceSource};
+use crate::page::browser::{self, Left};
 use crate::page::ranks::{JobStage, VIEW};
 use crate::page::url::Focus;
 use crate::protocol::{
@@ -15,8 +16,9 @@ use crate::protocol::{
 /// A visit to the traces of ranks, away from the view of the job.
 #[derive(Default)]
 pub(super) struct Visit {
-    /// The focus of the job's view when it was left.
+    /// The focus of the job's view when it was left, and how it was left.
     focus: Focus,
+    left: Option<Left>,
     /// Where a rank is opened.
     drill: Option<Drill>,
     /// If two ranks are opened: a moment in both, and whether to show their timelines.
@@ -160,6 +162,7 @@ impl Engine {
         self.with_ranks(|ranks| {
             ranks.visit = Visit {
                 focus,
+                left: Some(browser::leaving()),
                 ..Visit::default()
             }
         });
@@ -170,11 +173,15 @@ impl Engine {
         if self.is_loading() {
             self.cancel();
         }
-        let focus = self.with_ranks(|ranks| ranks.visit.focus.clone());
+        let visit = self.with_ranks(|Ranks { visit, .. }| (visit.focus.clone(), visit.left.take()));
+        let (focus, left) = visit.unwrap_or_default();
         self.state.visit(|place| {
             place.view = VIEW.to_owned();
-            place.focus = focus.unwrap_or_default();
+            place.focus = focus;
         });
+        if let Some(left) = left {
+            browser::return_to(left);
+        }
     }
 
     /// Goes to the place in the job from which the trace was opened: returns the time range of its step, and shows the

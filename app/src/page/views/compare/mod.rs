@@ -115,7 +115,7 @@ fn invitation() -> impl IntoView {
     }
 }
 
-/// The sentences that stand open above the charts, the most important ones.
+/// The sentences that are not folded, the most important ones.
 const MOST_SENTENCES: usize = 4;
 
 fn both() -> impl IntoView {
@@ -126,23 +126,8 @@ fn both() -> impl IntoView {
         let Some(facts) = facts.get() else {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
         };
-        let sentence = |sentence| view! { <p>{prose(sentence)}</p> };
-        let folded = |title: &'static str, sentences: Vec<String>| {
-            (!sentences.is_empty()).then(|| {
-                view! {
-                    <details class="more">
-                        <summary>{title}</summary>
-                        {each(sentences, sentence)}
-                    </details>
-                }
-            })
-        };
         let mut sentences = facts.sentences;
         let others = sentences.split_off(sentences.len().min(MOST_SENTENCES));
-        let sentences = each(sentences, sentence);
-        let others = folded("More on what is compared", others);
-        // The limits above name them in short.
-        let losses = folded("Data lost in the traces", facts.losses);
         let reference = state.reference.with(|stage| match stage {
             Stage::Open(opened) => opened.rank,
             _ => None,
@@ -166,8 +151,14 @@ fn both() -> impl IntoView {
                 <section class="lead">
                     <h1 data-testid="compare-headline">{title_line(&facts.headline)}</h1>
                     {limits(facts.limits)}
-                    <div class="sentences">{sentences} {facts.waste.first().map(in_both)} {others} {losses}</div>
                     <div class="sides">{sides}</div>
+                    <div class="sentences">
+                        {each(sentences, sentence)}
+                        {facts.waste.first().map(in_both)}
+                        {folded("More on what is compared", others)}
+                        // The limits above name them in short.
+                        {folded("Data lost in the traces", facts.losses)}
+                    </div>
                 </section>
                 {findings(move || found.clone())}
                 {steps}
@@ -178,6 +169,22 @@ fn both() -> impl IntoView {
         }
         .into_any()
     }
+}
+
+fn sentence(sentence: String) -> impl IntoView {
+    view! { <p>{prose(sentence)}</p> }
+}
+
+/// Sentences that fewer need.
+fn folded(title: &'static str, sentences: Vec<String>) -> Option<impl IntoView> {
+    (!sentences.is_empty()).then(|| {
+        view! {
+            <details class="more">
+                <summary>{title}</summary>
+                {each(sentences, sentence)}
+            </details>
+        }
+    })
 }
 
 /// The section of what both traces waste.

@@ -30,7 +30,7 @@ use minimap::minimap;
 use model::Model;
 use paint::RULER_PX;
 use reference::{align_reference, heading, show_reference};
-use tracks::{kept_ranges, menu, titles};
+use tracks::{kept_ranges, titles, track_menu};
 
 /// The zoom factor of one step of the wheel or of a key.
 const ZOOM: f64 = 1.25;
@@ -96,7 +96,7 @@ fn tools(model: Model) -> impl IntoView {
             <span class="grow"></span>
             {show_reference(model)}
             {align_reference(model)}
-            {menu(model)}
+            {track_menu(model)}
             <div class="steps">
                 <button type="button" id="zoom-in" title="Zoom in (W)" aria-label="Zoom in" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
                     {icon("plus")}

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use dormer_core::base::sort::Arrange;
 
+use crate::page::components::table_tools::menu;
 use crate::page::prelude::*;
 use crate::page::url::Place;
 use crate::protocol::LaneLine;
@@ -184,7 +185,7 @@ pub(super) fn trace_name(trace: String) -> impl IntoView {
 }
 
 /// The menu of all lanes: which are shown and pinned, and a filter by name.
-pub(super) fn menu(model: Model) -> impl IntoView {
+pub(super) fn track_menu(model: Model) -> impl IntoView {
     let rows = move || {
         let lanes = model.outline.with(|outline| outline.lanes.clone());
         let row = |(at, lane): (usize, LaneLine)| {
@@ -223,9 +224,7 @@ pub(super) fn menu(model: Model) -> impl IntoView {
             n => format!("{n} hidden"),
         }
     };
-    view! {
-        <details class="menu tracks" id="tracks">
-            <summary>"Tracks " <small>{n_hidden}</small></summary>
+    let inside = view! {
             <fieldset>
                 <legend class="unseen">"Tracks"</legend>
                 <input
@@ -242,8 +241,9 @@ pub(super) fn menu(model: Model) -> impl IntoView {
                     model.state.look_at(|focus| focus.tracks = String::new());
                 }>"Show all tracks"</button>
             </fieldset>
-        </details>
-    }
+    };
+    let summary = view! { "Tracks " <small>{n_hidden}</small> };
+    view! { <div class="tracks" id="tracks">{menu("tracks-menu", summary, inside)}</div> }
 }
 
 /// A kept range, with the user's note.
