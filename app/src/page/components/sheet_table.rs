@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use dormer_core::names::Family;
 use dormer_core::report::sheet::Field;
-use gloo::timers::callback::Timeout;
 
 use super::column_list::column_list;
 use super::op_details::{LONG, field_list};
@@ -12,7 +11,7 @@ use super::pivot::{group_choice, groups};
 use super::sheet_columns::ShownColumns;
 use super::sheet_rows::SheetRows;
 use super::table_column::fitted_cell;
-use super::table_tools::{copy_table, search_help, search_remarks, totals};
+use super::table_tools::{copy_table, search_field, search_help, search_remarks, totals};
 use crate::page::prelude::*;
 use crate::protocol::{RowQuery, TableCell, TableRow};
 
@@ -99,32 +98,15 @@ pub fn SheetTable(
 fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let find = state.of_place(|place| place.focus.find.clone());
-    let wait = StoredValue::new_local(None::<Timeout>);
-    let typed = move |event| {
-        let text = event_target_value(&event);
-        // Debounce: typing is faster than reading.
-        wait.set_value(Some(Timeout::new(60, move || {
-            state.look_at(|focus| {
-                focus.find = text;
-                focus.row = None;
-            });
-        })));
+    let set = move |text| {
+        state.look_at(|focus| {
+            focus.find = text;
+            focus.row = None;
+        });
     };
+    let hint = "All words must match; fields such as dur>1ms or category:gemm compare columns. The question mark lists them.";
     view! {
-            <label class="search">
-                {icon("search")}
-                <span class="unseen">{format!("Filter {noun}")}</span>
-                <input
-                    id="filter"
-                    type="search"
-                    autocomplete="off"
-                    spellcheck="false"
-                    placeholder="Filter: mm 2816, dur>1ms"
-                    title="All words must match; fields such as dur>1ms or category:gemm compare columns. The question mark lists them."
-                    prop:value=move || find.get()
-                    on:input=typed
-                />
-            </label>
+            {search_field("filter", format!("Filter {noun}"), "Filter: mm 2816, dur>1ms", Some(hint), set, |_| {})}
             {search_help()}
             {only()}
             <p class="count" role="status" data-testid="count">

@@ -53,6 +53,41 @@ pub fn menu(
     }
 }
 
+/// A field for the text that the place looks for; `set` gets it as soon as typing pauses.
+pub fn search_field(
+    id: &'static str,
+    label: String,
+    placeholder: &'static str,
+    hint: Option<&'static str>,
+    set: impl Fn(String) + Copy + 'static,
+    press: impl Fn(KeyboardEvent) + 'static,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let text = state.of_place(|place| place.focus.find.clone());
+    let wait = StoredValue::new_local(None::<Timeout>);
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        wait.set_value(Some(Timeout::new(60, move || set(text))));
+    };
+    view! {
+        <label class="search">
+            {icon("search")}
+            <span class="unseen">{label}</span>
+            <input
+                id=id
+                type="search"
+                autocomplete="off"
+                spellcheck="false"
+                placeholder=placeholder
+                title=hint
+                prop:value=move || text.get()
+                on:input=typed
+                on:keydown=press
+            />
+        </label>
+    }
+}
+
 /// A field that filters runs.
 pub fn run_filter(
     id: &'static str,

@@ -1,7 +1,6 @@
 //! What the tables of trees share: steps and keys, search, indentation, the fold marker of a node.
 
-use gloo::timers::callback::Timeout;
-
+use super::table_tools::search_field;
 use crate::page::prelude::*;
 use crate::protocol::{
     Direction, FindInTree, Query, TreeChange, TreePage, TreeQuery, TreeStep, TreeTarget,
@@ -194,13 +193,9 @@ pub fn tree_search(
     found: Signal<Option<(usize, usize)>>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let wait = StoredValue::new_local(None::<Timeout>);
-    let typed = move |event| {
-        let text = event_target_value(&event);
-        wait.set_value(Some(Timeout::new(60, move || {
-            state.look_at(|focus| focus.find = text);
-            find.run(Direction::Here);
-        })));
+    let set = move |text| {
+        state.look_at(|focus| focus.find = text);
+        find.run(Direction::Here);
     };
     let pressed = move |event: KeyboardEvent| {
         if event.key() == "Enter" {
@@ -226,22 +221,9 @@ pub fn tree_search(
             format!("{} of {}", count(position), count(matches))
         }
     });
-    let text = state.of_place(|place| place.focus.find.clone());
+    let label = "Search by name";
     view! {
-        <label class="search">
-            {icon("search")}
-            <span class="unseen">"Search by name"</span>
-            <input
-                id="search"
-                type="search"
-                autocomplete="off"
-                spellcheck="false"
-                placeholder="Search by name"
-                prop:value=move || text.get()
-                on:input=typed
-                on:keydown=pressed
-            />
-        </label>
+        {search_field("search", label.to_owned(), label, None, set, pressed)}
         <Steps steps=STEPS none=Signal::stored(false) go status testid="matches"/>
     }
 }
