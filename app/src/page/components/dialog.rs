@@ -4,12 +4,13 @@ use leptos::html::Dialog;
 use web_sys::File;
 
 use crate::page::prelude::*;
+use crate::page::state::Shown;
 
-/// Shows a dialog while `is_open` is set. The dialog's `close` event must reset it: the browser also closes dialogs by
+/// Shows a dialog while `is_open`. The dialog's `close` event must reset that: the browser also closes dialogs by
 /// itself.
-pub fn show_while(dialog: NodeRef<Dialog>, is_open: RwSignal<bool>) {
+pub fn show_while(dialog: NodeRef<Dialog>, is_open: impl Fn() -> bool + 'static) {
     Effect::new(move || {
-        let is_open = is_open.get();
+        let is_open = is_open();
         if let Some(dialog) = dialog.get() {
             match is_open {
                 true if !dialog.open() => drop(dialog.show_modal()),
@@ -20,18 +21,19 @@ pub fn show_while(dialog: NodeRef<Dialog>, is_open: RwSignal<bool>) {
     });
 }
 
-/// A dialog with a title, shown while `is_open` is set.
+/// A dialog with a title.
 pub fn dialog(
+    which: Shown,
     id: &'static str,
     class: &'static str,
     title: &'static str,
-    is_open: RwSignal<bool>,
     inside: impl IntoView + 'static,
 ) -> AnyView {
+    let state = expect_context::<AppState>();
     let dialog = NodeRef::<Dialog>::new();
-    show_while(dialog, is_open);
+    show_while(dialog, move || state.dialog.get() == Some(which));
     let title_id = format!("{id}-title");
-    let close = move || is_open.set(false);
+    let close = move || state.close_dialog(which);
     let header = dialog_header(title_id.clone(), title, close);
     view! {
         <dialog
@@ -49,12 +51,13 @@ pub fn dialog(
 
 /// A button in the navigation that opens a dialog.
 pub fn dialog_button(
+    which: Shown,
     id: &'static str,
     text: &'static str,
     hint: &'static str,
-    is_open: RwSignal<bool>,
     badge: impl IntoView + 'static,
 ) -> impl IntoView {
+    let state = expect_context::<AppState>();
     view! {
         <button
             type="button"
@@ -62,7 +65,7 @@ pub fn dialog_button(
             id=id
             aria-haspopup="dialog"
             title=hint
-            on:click=move |_| is_open.set(true)
+            on:click=move |_| state.dialog.set(Some(which))
         >
             {text}
             {badge}

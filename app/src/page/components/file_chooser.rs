@@ -37,17 +37,15 @@ pub fn file_chooser() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
-    let is_wanted = RwSignal::new(false);
-    show_while(dialog, is_wanted);
+    let first = move || state.candidates.with(|files| first_trace(files));
+    show_while(dialog, move || first().is_some());
     let chosen = Chosen {
         target: RwSignal::new(None),
         reference: RwSignal::new(None),
         additional: RwSignal::new(Vec::new()),
     };
     Effect::new(move || {
-        let first = state.candidates.with(|files| first_trace(files));
-        is_wanted.set(first.is_some());
-        chosen.target.set(first);
+        chosen.target.set(first());
         chosen.reference.set(None);
         chosen.additional.set(Vec::new());
     });

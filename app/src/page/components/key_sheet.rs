@@ -2,6 +2,7 @@
 
 use crate::page::keys::{DIGITS, KEYS, KeyRow};
 use crate::page::prelude::*;
+use crate::page::state::Shown;
 use crate::page::views::VIEWS;
 
 const TITLE: &str = "Keyboard shortcuts";
@@ -19,12 +20,13 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
     let is_free = is_on && alone && !browser::types_text(event) && !browser::has_open_dialog();
     match event.key().as_str() {
         "k" | "K" if with_command && !event.shift_key() => {
-            if !state.palette.get_untracked() && browser::has_open_dialog() {
+            let is_shown = state.dialog.get_untracked() == Some(Shown::Palette);
+            if !is_shown && browser::has_open_dialog() {
                 return;
             }
-            state.palette.update(|palette| *palette = !*palette);
+            state.dialog.set((!is_shown).then_some(Shown::Palette));
         }
-        "?" if is_free => state.key_sheet.set(true),
+        "?" if is_free => state.dialog.set(Some(Shown::Keys)),
         "Escape" if alone && shows_details(state) && !browser::has_open_dialog() => {
             op_details::close(state);
         }
@@ -60,14 +62,14 @@ pub fn keys_button() -> impl IntoView {
             aria-label=TITLE
             title="Keyboard shortcuts (?)"
             aria-haspopup="dialog"
-            on:click=move |_| state.key_sheet.set(true)
+            on:click=move |_| state.dialog.set(Some(Shown::Keys))
         >
             "?"
         </button>
     }
 }
 
-/// The sheet. It is shown while [`AppState::key_sheet`] is set.
+/// The sheet.
 pub fn key_sheet() -> impl IntoView {
     let state = expect_context::<AppState>();
     let groups = || {
@@ -78,7 +80,7 @@ pub fn key_sheet() -> impl IntoView {
         KEYS.iter().map(group).collect_view()
     };
     let inside = view! {
-        {move || state.key_sheet.get().then(groups)}
+        {move || (state.dialog.get() == Some(Shown::Keys)).then(groups)}
         <label class="single-keys">
             <input
                 type="checkbox"
@@ -89,7 +91,7 @@ pub fn key_sheet() -> impl IntoView {
             "Digits and ? work everywhere. Keys of a table, chart or tree work while it has the focus."
         </label>
     };
-    dialog("key-sheet", "key-sheet", TITLE, state.key_sheet, inside)
+    dialog(Shown::Keys, "key-sheet", "key-sheet", TITLE, inside)
 }
 
 fn caps_and_use(row: &'static KeyRow) -> impl IntoView {

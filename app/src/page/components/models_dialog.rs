@@ -8,7 +8,7 @@ use web_sys::File;
 
 use super::thresholds::badge;
 use crate::page::prelude::*;
-use crate::page::state::OwnModels;
+use crate::page::state::{OwnModels, Shown};
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
 
 const TITLE: &str = "Custom perf models";
@@ -33,17 +33,17 @@ pub fn models_button() -> impl IntoView {
         n_models.map(|n_models| badge(n_models, " in use"))
     };
     dialog_button(
+        Shown::Models,
         "models-button",
         TITLE,
         "Custom performance models: FLOPs and bytes of an operation",
-        state.models_dialog,
         n_models,
     )
 }
 
 /// Reads a file of models and applies it; the dialog shows the outcome.
 pub fn take_models(state: AppState, engine: Engine, file: File) {
-    state.models_dialog.set(true);
+    state.dialog.set(Some(Shown::Models));
     let name = file.name();
     let fail = move |what: &str| state.models_error.set(Some(what.to_owned()));
     if !name.ends_with(ENDING) {
@@ -77,13 +77,13 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
     });
 }
 
-/// The dialog. It is shown while [`AppState::models_dialog`] is set.
+/// The dialog.
 pub fn models_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let checked = RwSignal::new(CheckedModels::default());
     Effect::new(move || {
-        if !state.models_dialog.get() {
+        if state.dialog.get() != Some(Shown::Models) {
             state.models_error.set(None);
         }
     });
@@ -131,13 +131,7 @@ pub fn models_dialog() -> impl IntoView {
                     <p class="fine">"in0, in1 \u{2026} are the recorded arguments: in0[-1] is a dimension, in0.n the number of elements, in0.bytes their size in bytes. Expressions are plain arithmetic."</p>
                 </details>
     };
-    dialog(
-        "models-dialog",
-        "models",
-        TITLE,
-        state.models_dialog,
-        inside,
-    )
+    dialog(Shown::Models, "models-dialog", "models", TITLE, inside)
 }
 
 fn uses(models: Vec<ModelUse>) -> impl IntoView {

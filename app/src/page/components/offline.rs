@@ -3,7 +3,7 @@
 
 use crate::page::browser::{FrontPage, PageSource};
 use crate::page::prelude::*;
-use crate::page::state::OfflineCopy;
+use crate::page::state::{OfflineCopy, Shown};
 
 /// The text of the button that stores a copy.
 pub const KEEP: &str = "Save this version for offline use";
@@ -29,10 +29,10 @@ pub fn offline_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_kept = move || state.offline.with(|copy| copy.kept.is_some());
     dialog_button(
+        Shown::Offline,
         "offline-button",
         TITLE,
         "A copy of this page in this browser, and sites that may open traces here",
-        state.offline_dialog,
         view! { <Show when=is_kept><span class="badge">"saved"</span></Show> },
     )
 }
@@ -46,7 +46,7 @@ pub fn offline_line() -> impl IntoView {
         false => SITES,
     };
     let has_sites = move || state.trusted_sites.with(|sites| !sites.is_empty());
-    let open = move |_| state.offline_dialog.set(true);
+    let open = move |_| state.dialog.set(Some(Shown::Offline));
     move || {
         (browser::can_be_stored() || has_sites()).then(|| {
             view! {
@@ -58,17 +58,10 @@ pub fn offline_line() -> impl IntoView {
     }
 }
 
-/// The dialog. It is shown while [`AppState::offline_dialog`] is set.
+/// The dialog.
 pub fn offline_dialog() -> impl IntoView {
-    let state = expect_context::<AppState>();
     let inside = view! { {copy()} {sites()} };
-    dialog(
-        "offline-dialog",
-        "offline",
-        TITLE,
-        state.offline_dialog,
-        inside,
-    )
+    dialog(Shown::Offline, "offline-dialog", "offline", TITLE, inside)
 }
 
 /// The copy and its actions.

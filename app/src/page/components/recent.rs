@@ -2,6 +2,7 @@
 
 use crate::page::browser::StoredTrace;
 use crate::page::prelude::*;
+use crate::page::state::Shown;
 
 const TITLE: &str = "Recent traces";
 
@@ -9,15 +10,15 @@ const TITLE: &str = "Recent traces";
 pub fn recent_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     dialog_button(
+        Shown::Recent,
         "recent-button",
         TITLE,
         "Traces saved on this computer: a reload or a link opens them again",
-        state.recent_dialog,
         view! { <Show when=move || state.stores_traces.get()><span class="badge">"on"</span></Show> },
     )
 }
 
-/// The dialog. It is shown while [`AppState::recent_dialog`] is set.
+/// The dialog.
 pub fn recent_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let inside = view! {
@@ -27,7 +28,7 @@ pub fn recent_dialog() -> impl IntoView {
             <p class="soft fine">"No saved traces."</p>
         </Show>
     };
-    dialog("recent-dialog", "", TITLE, state.recent_dialog, inside)
+    dialog(Shown::Recent, "recent-dialog", "", TITLE, inside)
 }
 
 /// The switch for whether opened traces are stored.
@@ -71,7 +72,7 @@ pub fn recent_list() -> impl IntoView {
         view! {
             <li>
                 <button type="button" class="ghost name mono" data-kept=name.clone() on:click=move |_| {
-                    state.recent_dialog.set(false);
+                    state.close_dialog(Shown::Recent);
                     engine.open_stored(name.clone(), false);
                 }>{stored.name.clone()}</button>
                 <span class="soft">{format::bytes(stored.bytes as u64)}</span>

@@ -9,12 +9,11 @@ pub fn sender_question() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
-    let is_asked = RwSignal::new(false);
+    let is_asked = move || state.sender_question.with(Option::is_some);
     show_while(dialog, is_asked);
-    Effect::new(move || is_asked.set(state.sender_question.with(Option::is_some)));
     // Not with `autofocus`: browsers block that in cross-site frames.
     Effect::new(move || {
-        if is_asked.get() {
+        if is_asked() {
             request_animation_frame(|| browser::focus_on("sender-no"));
         }
     });

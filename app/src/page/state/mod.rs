@@ -65,6 +65,21 @@ impl<T> Stage<T> {
 /// Files that are loading while something is open: their name and their progress.
 pub type LoadingFile = (String, Progress);
 
+/// A dialog, of which one is shown at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// The command palette: it finds views, operations, GPUs and actions.
+    Palette,
+    /// Keyboard shortcuts.
+    Keys,
+    /// Performance models.
+    Models,
+    /// Stored traces.
+    Recent,
+    /// The copy for offline use, and sites.
+    Offline,
+}
+
 /// The signals of the page. `Copy`, so pass it around.
 #[derive(Clone, Copy, Default)]
 pub struct AppState {
@@ -91,16 +106,12 @@ pub struct AppState {
     pub stores_traces: RwSignal<bool>,
     /// Why a trace could not be stored; empty if it was.
     pub store_error: RwSignal<String>,
-    /// The dialog about stored traces is shown.
-    pub recent_dialog: RwSignal<bool>,
     /// The question about a trace from another window.
     pub sender_question: RwSignal<Option<SenderQuestion>>,
     /// Sites whose traces are opened without asking.
     pub trusted_sites: RwSignal<Vec<String>>,
     /// The copy of the page for offline use.
     pub offline: RwSignal<OfflineCopy>,
-    /// The dialog about the offline copy is shown.
-    pub offline_dialog: RwSignal<bool>,
     /// The trace that a link refers to, while it is not open.
     pub linked_trace: RwSignal<Option<String>>,
     /// The GPU stays chosen when another trace is opened.
@@ -131,14 +142,10 @@ pub struct AppState {
     pub own_gpu_is_stored: RwSignal<bool>,
     /// The user's own performance models.
     pub own_models: RwSignal<Option<OwnModels>>,
-    /// The dialog about performance models is shown.
-    pub models_dialog: RwSignal<bool>,
+    /// The dialog that is shown.
+    pub dialog: RwSignal<Option<Shown>>,
     /// Whether single-key shortcuts, which work wherever the focus is without a modifier, are on.
     pub single_keys: RwSignal<bool>,
-    /// The list of keyboard shortcuts is shown.
-    pub key_sheet: RwSignal<bool>,
-    /// The command palette is shown: it finds views, operations, GPUs and actions.
-    pub palette: RwSignal<bool>,
     /// Why the models file that was read last is not used.
     pub models_error: RwSignal<Option<String>>,
     /// Kept ranges of the timeline that are in a link that the user followed or copied.
@@ -202,6 +209,13 @@ impl AppState {
             place: RwSignal::new(place),
             runs: RwSignal::new(runs),
             ..AppState::default()
+        }
+    }
+
+    /// Closes a dialog, unless another one is shown by then.
+    pub fn close_dialog(self, dialog: Shown) {
+        if self.dialog.get_untracked() == Some(dialog) {
+            self.dialog.set(None);
         }
     }
 

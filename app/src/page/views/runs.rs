@@ -23,10 +23,31 @@ struct ListState {
     find: RwSignal<String>,
     /// The addresses of the chosen traces.
     chosen: RwSignal<Vec<String>>,
-    /// Whether all runs are shown.
-    all_runs: RwSignal<bool>,
-    /// The runs whose traces are all shown.
-    unfolded: RwSignal<BTreeSet<String>>,
+    /// The lists that are shown whole: of the traces of a run, by its name, and `None` for that of the runs.
+    unfolded: RwSignal<BTreeSet<Option<String>>>,
+}
+
+impl ListState {
+    /// How many of a list are shown, the first few until all are wanted; and the button for that.
+    fn first_of(
+        self,
+        list: Option<String>,
+        n_all: impl Fn() -> usize + Copy + Send + 'static,
+        n_first: usize,
+        noun: &'static str,
+    ) -> (impl Fn() -> usize + Copy, impl Fn() -> Option<AnyView>) {
+        let (unfolded, list) = (self.unfolded, StoredValue::new(list));
+        let n_shown = move || {
+            let is_whole = unfolded.with(|all| list.with_value(|list| all.contains(list)));
+            if is_whole { usize::MAX } else { n_first }
+        };
+        let unfold = move || unfolded.update(|all| _ = all.insert(list.get_value()));
+        let more = move || {
+            let is_cut = n_all() > n_shown();
+            is_cut.then(|| show_all(n_all(), noun, unfold).into_any())
+        };
+        (n_shown, more)
+    }
 }
 
 /// The runs, watched for new files.
@@ -35,7 +56,6 @@ pub fn runs() -> impl IntoView {
     let shown = ListState {
         find: RwSignal::new(String::new()),
         chosen: RwSignal::new(Vec::new()),
-        all_runs: RwSignal::new(false),
         unfolded: RwSignal::new(BTreeSet::new()),
     };
     // Requests are counted from then on.
@@ -112,12 +132,10 @@ fn run_list(listed: &Arc<Runs>, shown: ListState) -> impl IntoView {
         found.collect::<Vec<usize>>()
     });
     let all = listed.clone();
+    let n_found = move || found.with(Vec::len);
+    let (n_shown, more) = shown.first_of(None, n_found, FIRST_RUNS, "run");
     let cards = move || {
-        let n_shown = match shown.all_runs.get() {
-            true => n_runs,
-            false => FIRST_RUNS,
-        };
-        let found = found.get().into_iter().take(n_shown);
+        let found = found.get().into_iter().take(n_shown());
         each(found.filter_map(|at| all.runs.get(at)), |run| {
             card(run, all.name(), shown)
         })
@@ -125,11 +143,6 @@ fn run_list(listed: &Arc<Runs>, shown: ListState) -> impl IntoView {
     let none = move || {
         let is_none = n_runs > 0 && found.with(Vec::is_empty);
         is_none.then(|| view! { <p class="soft">"No run or trace matches the filter."</p> })
-    };
-    let more = move || {
-        let n_found = found.with(Vec::len);
-        let is_cut = n_found > FIRST_RUNS && !shown.all_runs.get();
-        is_cut.then(|| show_all(n_found, "run", move || shown.all_runs.set(true)))
     };
     let filter = (n_runs > 1).then(|| {
         run_filter(
@@ -232,30 +245,14 @@ fn trace_table(run: &Run, name: &str, shown: ListState) -> impl IntoView + use<>
         ranks: run.traces.iter().any(|trace| trace.rank.is_some()),
         nth: run.traces.iter().any(|trace| trace.nth.1 > 1),
     };
-    let key = StoredValue::new(run.name.clone());
-    let is_unfolded = Memo::new(move |_| {
-        shown
-            .unfolded
-            .with(|unfolded| key.with_value(|key| unfolded.contains(key)))
-    });
     let traces = run.traces.clone();
     let n_traces = traces.len();
+    let whole = Some(run.name.clone());
+    let (n_shown, more) = shown.first_of(whole, move || n_traces, FIRST_TRACES, "trace");
     let rows = move || {
-        let n_shown = match is_unfolded.get() {
-            true => n_traces,
-            false => FIRST_TRACES,
-        };
-        each(traces.iter().take(n_shown), |trace| {
+        each(traces.iter().take(n_shown()), |trace| {
             row(trace, columns, shown.chosen)
         })
-    };
-    let unfold = move || {
-        shown
-            .unfolded
-            .update(|unfolded| _ = unfolded.insert(key.get_value()));
-    };
-    let more = move || {
-        (n_traces > FIRST_TRACES && !is_unfolded.get()).then(|| show_all(n_traces, "trace", unfold))
     };
     let named = [
         Some(("Worker", false)),

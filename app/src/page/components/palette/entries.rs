@@ -6,7 +6,7 @@ use dormer_core::output::markup::slug;
 use crate::page::components::offline::{KEEP, SITES};
 use crate::page::engine::TraceSource;
 use crate::page::prelude::*;
-use crate::page::state::Stage;
+use crate::page::state::{Shown, Stage};
 use crate::page::url::Theme;
 use crate::page::views::{VIEWS, export};
 use crate::protocol::{About, ArtifactLine, ArtifactQuery, Found, FoundKind, Offer, fuzzy};
@@ -316,7 +316,7 @@ pub(super) fn act(state: AppState, engine: Engine, act: Act) {
         Act::Swap => engine.swap(),
         Act::CloseReference => engine.close_reference(),
         Act::Theme(theme) => state.go(|place| place.theme = theme),
-        Act::Keys => state.key_sheet.set(true),
+        Act::Keys => state.dialog.set(Some(Shown::Keys)),
         Act::Thresholds => {
             state.thresholds.set(true);
             browser::after_paint(|| browser::focus_on("thresholds"));
@@ -325,9 +325,9 @@ pub(super) fn act(state: AppState, engine: Engine, act: Act) {
             state.thresholds.set(true);
             browser::after_paint(move || browser::reveal(&format!("threshold-{key}")));
         }
-        Act::Models => state.models_dialog.set(true),
-        Act::Recent => state.recent_dialog.set(true),
-        Act::Offline => state.offline_dialog.set(true),
+        Act::Models => state.dialog.set(Some(Shown::Models)),
+        Act::Recent => state.dialog.set(Some(Shown::Recent)),
+        Act::Offline => state.dialog.set(Some(Shown::Offline)),
         Act::Peak(peak) => state.go(|place| place.choice.peak = peak),
         Act::OpenFolder => browser::choose_folder(),
     }

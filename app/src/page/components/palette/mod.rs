@@ -10,6 +10,7 @@ use gloo::timers::callback::Timeout;
 use leptos::html::Dialog;
 
 use crate::page::prelude::*;
+use crate::page::state::Shown;
 use crate::protocol::{ArtifactsQuery, FindInTrace, Found};
 use entries::{Entry, act, downloads, entries};
 
@@ -36,7 +37,7 @@ impl Palette {
         let text = RwSignal::new(String::new());
         let in_trace = RwSignal::new(Vec::<Found>::new());
         let files = RwSignal::new(Vec::<Entry>::new());
-        let entries = Memo::new(move |_| match state.palette.get() {
+        let entries = Memo::new(move |_| match state.dialog.get() == Some(Shown::Palette) {
             true => text.with(|text| entries(state, text, files.get(), &in_trace.get())),
             false => Vec::new(),
         });
@@ -90,7 +91,7 @@ impl Palette {
             if let Some(dialog) = dialog.get_untracked() {
                 dialog.close();
             }
-            self.state.palette.set(false);
+            self.state.close_dialog(Shown::Palette);
             act(self.state, self.engine, entry.act);
         }
     }
@@ -102,7 +103,7 @@ impl Palette {
             "ArrowDown" => self.cursor.set(if here >= last { 0 } else { here + 1 }),
             "ArrowUp" => self.cursor.set(here.checked_sub(1).unwrap_or(last)),
             "Enter" => self.choose(dialog, here),
-            "Escape" => self.state.palette.set(false),
+            "Escape" => self.state.close_dialog(Shown::Palette),
             _ => return,
         }
         event.prevent_default();
@@ -110,14 +111,15 @@ impl Palette {
     }
 }
 
-/// The dialog. It is shown while [`AppState::palette`] is set.
+/// The dialog.
 pub fn palette() -> impl IntoView {
     let palette = Palette::new();
-    let (is_open, cursor) = (palette.state.palette, palette.cursor);
+    let (state, cursor) = (palette.state, palette.cursor);
+    let is_open = move || state.dialog.get() == Some(Shown::Palette);
     let dialog = NodeRef::<Dialog>::new();
     show_while(dialog, is_open);
     Effect::new(move || {
-        if is_open.get() {
+        if is_open() {
             palette.reset();
         }
     });
@@ -144,7 +146,7 @@ pub fn palette() -> impl IntoView {
         n => format::counted(n as u64, "result"),
     };
     view! {
-        <dialog class="dialog palette" id="palette" aria-label="Find anything" node_ref=dialog on:close=move |_| is_open.set(false)>
+        <dialog class="dialog palette" id="palette" aria-label="Find anything" node_ref=dialog on:close=move |_| state.close_dialog(Shown::Palette)>
             <div>
                 <input
                     id="palette-find"
