@@ -250,10 +250,7 @@ pub fn stacked(parts: &[SplitPart]) -> impl IntoView + use<> {
 /// of its categories, in proportion to their kernel time.
 pub fn split_bar(mut parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
     parts.retain(|part| part.ns > 0 || part.kind.is_always_shown());
-    let legend_class = match families.is_empty() {
-        true => "legend",
-        false => "legend by-category",
-    };
+    let has_categories = !families.is_empty();
     let label = parts
         .iter()
         .map(|part| format!("{} {}", part.kind.label(), part.share()))
@@ -274,7 +271,7 @@ pub fn split_bar(mut parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl I
     });
     view! {
         <div class="split" role="img" aria-label=format!("GPU time: {label}")>{bar}</div>
-        <ul class=legend_class data-testid="legend">{legend}</ul>
+        <ul class="legend" class:by-category=has_categories data-testid="legend">{legend}</ul>
     }
 }
 

@@ -161,28 +161,26 @@ const N_MOST: usize = 4;
 
 /// The operations with the most time, in a line; their table is farther below.
 fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
-    let noun = match top.first() {
-        Some(one) if one.is_kernel => "kernel",
-        _ => "operation",
+    let noun = if top.first()?.is_kernel {
+        "kernel"
+    } else {
+        "operation"
     };
-    let measure = format!("{measure} by {noun}:");
-    (!top.is_empty()).then(|| {
-        let names = each(top.iter().take(N_MOST), |one| {
-            let name = shown_name(one);
-            view! {
-                <li class=format!("c-{}", one.time.family.token())>
-                    {dot("")}
-                    <span class="mono" title=name.clone()>{name.clone()}</span>
-                    <b>{format::percent(one.time.percent)}</b>
-                </li>
-            }
-        });
+    let names = each(top.iter().take(N_MOST), |one| {
+        let name = shown_name(one);
         view! {
-            <div class="most" data-testid="most">
-                <p id="most-of">{measure}</p>
-                <ul aria-labelledby="most-of">{names}</ul>
-            </div>
+            <li class=format!("c-{}", one.time.family.token())>
+                {dot("")}
+                <span class="mono" title=name.clone()>{name.clone()}</span>
+                <b>{format::percent(one.time.percent)}</b>
+            </li>
         }
+    });
+    Some(view! {
+        <div class="most" data-testid="most">
+            <p id="most-of">{format!("{measure} by {noun}:")}</p>
+            <ul aria-labelledby="most-of">{names}</ul>
+        </div>
     })
 }
 
