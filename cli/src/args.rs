@@ -21,11 +21,18 @@ pub(crate) use fleet::*;
 use values::*;
 pub(crate) use values::{ALL_FORMATS, FINDINGS, PAGE, PARQUET, ZIP};
 
+/// Headings of options in the help of a command with many.
+const GPU: &str = "GPU";
+const PART: &str = "Part of the trace";
+const SHAPES: &str = "Operators and shapes that the trace lacks";
+const CHECKS: &str = "Checks";
+const FILES: &str = "Output";
+
 /// How commands end, for scripts.
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the trace cannot be read or has nothing to analyze, or a file cannot be written
+  1  a file cannot be read or written, or there is nothing to analyze
   2  wrong usage
   3  done, but data was lost (--strict)
   4  done, but a finding has the severity of --fail-on or higher";
@@ -94,8 +101,8 @@ pub(crate) struct JobArgs {
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Which files to write [default: all]. Without --output: print this one in place of the summary:
-    /// json (job.json), md or html
+    /// Which files to write with --output [default: all]; without it, print one of them in place of the summary: json
+    /// (job.json), md or html
     #[arg(
         long,
         value_name = "FORMATS",
@@ -106,7 +113,7 @@ pub(crate) struct JobArgs {
 
     /// Bandwidth of a rank to other hosts, one way, in GB/s (10⁹ bytes per second): a 400 Gbit/s NIC
     /// carries 50. Measured bandwidth between hosts is compared with it
-    #[arg(long, value_name = "GB/S", value_parser = positive)]
+    #[arg(long, value_name = "GB/S", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) network_gbps: Option<f64>,
 
     /// Also write the traces of all ranks as one archive for Perfetto 58.2 or later, unpacked, with a
@@ -133,171 +140,209 @@ pub(crate) struct OpenArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct ReportArgs {
-    /// The trace; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a zip or tar
-    /// archive
+    /// The trace: a file, a folder with one trace, ARCHIVE:NAME for a file in a zip or tar archive, or - for standard
+    /// input. The format is detected from the content
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The GPU whose roofline to use: a name that `dormer gpus` lists, or a JSON file with its peaks
-    /// [default: the one the trace names]
-    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    /// Several traces, which belong to other commands
+    #[arg(hide = true)]
+    pub(crate) others: Vec<PathBuf>,
+
+    /// The GPU whose roofline to use: a name that `dormer gpus` lists, or a JSON file with its figures
+    /// [default: the one that the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of, help_heading = GPU)]
     pub(crate) gpu: Option<Arc<GpuSpec>>,
 
-    #[command(flatten)]
-    pub(crate) analysis: AnalysisArgs,
-
-    /// What was recorded while GPU graphs were captured: a trace, or a folder of such; can be given
-    /// more than once. The kernels that the graphs replay get their operators, shapes and modules from
-    /// it; an execution_details.json beside it is read
-    #[arg(long, value_name = "FILE|DIR")]
-    pub(crate) capture: Vec<PathBuf>,
-
-    /// The config.json of the model, as Hugging Face has it, or that of the transformer of a diffusion
-    /// pipeline: the sizes of kernels that GPU graphs replay follow from it, where no capture tells them
-    #[arg(long, value_name = "FILE", value_parser = model_of)]
-    pub(crate) model_config: Option<Arc<ModelConfig>>,
-
-    /// An eager trace of the same model, or a capture of it: the sizes of kernels that GPU graphs replay are
-    /// those of its operators at the same places, where no capture tells them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) shapes_from: Option<PathBuf>,
-
-    /// The execution trace of the same run (`profile(execution_trace_observer=…)`): the operators of a trace
-    /// that was recorded without shapes get theirs from it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) execution_trace: Option<PathBuf>,
-
-    /// Analyze one step: the position of a step of a serving engine, counted from 1, the number of a
-    /// ProfilerStep, or the full name of a range that the program annotated. Select several steps of an engine by
-    /// the first and the last (12-43), or by the load: steady is the longest run of decode steps near the
-    /// most requests; tracelens-mixed, tracelens-decode and tracelens-prefill are the windows that
-    /// TraceLens picks
-    #[arg(long, value_name = "N|A-B|NAME", conflicts_with = "window")]
+    /// Analyze one step: its number, or the name of an annotated range; of a serving engine also a range of steps
+    ///
+    /// N is the number of a ProfilerStep, or the position of a step of a serving engine, counted from 1. NAME is the
+    /// full name of a range that the program annotated. For several steps of an engine, give the first and the last
+    /// (12-43), or select them by the load: steady is the longest run of decode steps near the most requests;
+    /// tracelens-mixed, tracelens-decode and tracelens-prefill are the windows that TraceLens picks.
+    #[arg(long, value_name = "N|A-B|NAME", conflicts_with = "window", help_heading = PART)]
     pub(crate) step: Option<String>,
 
-    /// Analyze one of several GPUs alone, by the number that the trace gives it: what runs on it, from its
-    /// first start to its last end. Cannot be combined with --step, --window or
-    /// --whole
-    #[arg(long, value_name = "N", conflicts_with_all = ["step", "window", "whole"])]
+    /// Analyze one of several GPUs, by its number in the trace
+    ///
+    /// From its first activity to its last. Cannot be combined with --step, --window or --whole.
+    #[arg(long, value_name = "N", conflicts_with_all = ["step", "window", "whole"], help_heading = PART)]
     pub(crate) device: Option<String>,
 
-    /// Analyze the whole recording of a serving engine. By default only its annotated steps are analyzed, from
-    /// the first to the last, and only the tables are of the whole
-    #[arg(long, conflicts_with_all = ["step", "window"])]
+    /// Analyze the whole recording of a serving engine, not only its annotated steps
+    ///
+    /// By default, the analysis covers the annotated steps, from the first to the last, and only the tables cover the
+    /// whole recording.
+    #[arg(long, conflicts_with_all = ["step", "window"], help_heading = PART)]
     pub(crate) whole: bool,
 
-    /// Analyze a part of the time alone, in microseconds after the first event of the trace
-    #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]
+    /// Analyze a range of time, in microseconds after the first event of the trace
+    #[arg(
+        long,
+        value_name = "START_US,END_US",
+        value_parser = window_of,
+        allow_hyphen_values = true,
+        help_heading = PART
+    )]
     pub(crate) window: Option<Interval>,
 
-    #[command(flatten)]
-    pub(crate) redact: RedactArgs,
+    /// A trace of the capture of its GPU graphs, or a folder of such traces; can be given more than once
+    ///
+    /// The kernels that the graphs replay get their operators, shapes and modules from it. An
+    /// execution_details.json beside it is read.
+    #[arg(long, value_name = "FILE|DIR", help_heading = SHAPES)]
+    pub(crate) capture: Vec<PathBuf>,
+
+    /// The config.json of the model, for sizes of kernels that GPU graphs replay
+    ///
+    /// As Hugging Face has it; for a diffusion pipeline, that of its transformer. Used where no capture has the
+    /// sizes.
+    #[arg(long, value_name = "FILE", value_parser = model_of, help_heading = SHAPES)]
+    pub(crate) model_config: Option<Arc<ModelConfig>>,
+
+    /// An eager trace of the same model, for sizes of kernels that GPU graphs replay
+    ///
+    /// Or a trace of a capture of it. The kernels get the sizes of its operators at the same places, where no capture
+    /// has them.
+    #[arg(long, value_name = "FILE", help_heading = SHAPES)]
+    pub(crate) shapes_from: Option<PathBuf>,
+
+    /// The execution trace of the same run, for shapes that the trace lacks
+    ///
+    /// It is what `profile(execution_trace_observer=…)` writes.
+    #[arg(long, value_name = "FILE", help_heading = SHAPES)]
+    pub(crate) execution_trace: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) check: CheckArgs,
 
     /// Write the report files into this folder; it is created if missing
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = FILES)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Which files to write [default: all]. Without --output: print this one in place of the summary:
-    /// json (findings.json), md or html
+    /// Which files to write with --output [default: all]; without it, print one of them in place of the summary: json
+    /// (findings.json), md or html
     #[arg(
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = formats_of_report()
+        value_parser = formats_of_report(),
+        help_heading = FILES
     )]
     pub(crate) format: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) redact: RedactArgs,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArgs,
 }
 
 /// What a result is checked for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// Exit with code 3 if data was lost: the numbers miss part of the run
-    #[arg(long)]
+    #[arg(long, help_heading = CHECKS)]
     pub(crate) strict: bool,
 
     /// Exit with code 4 if any finding has this severity or higher
-    #[arg(long, value_name = "SEVERITY", value_parser = priorities())]
+    #[arg(long, value_name = "SEVERITY", value_parser = priorities(), help_heading = CHECKS)]
     pub(crate) fail_on: Option<Priority>,
 }
 
 /// What files may say.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RedactArgs {
-    /// Replace names that are your own by placeholders: of modules, Python files and functions,
-    /// operators, kernels, annotations, hosts and devices; shapes, types and times stay
-    #[arg(long)]
+    /// Replace your own names by placeholders
+    ///
+    /// These are names of modules, Python files and functions, operators, kernels, annotations, hosts and devices.
+    /// Shapes, types and times stay.
+    #[arg(long, help_heading = FILES)]
     pub(crate) redact: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
-    /// The trace to improve; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a
-    /// zip or tar archive
+    /// The trace to improve: a file, a folder with one trace, ARCHIVE:NAME for a file in a zip or tar archive, or - for
+    /// standard input. The format is detected from the content
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 
-    /// The trace that it is compared with
+    /// The trace that it is compared with, given in the same way
     #[arg(long, value_name = "REF")]
     pub(crate) reference: PathBuf,
 
-    /// What to call the two in tables and reports [default: the names of the files]
-    #[arg(long, value_name = "REF,TARGET", value_parser = names_of)]
-    pub(crate) names: Option<[String; 2]>,
-
     /// The GPU whose roofline to use for the target: a name that `dormer gpus` lists, or a JSON file with its
-    /// figures [default: the one the trace names]
-    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    /// figures [default: the one that the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of, help_heading = GPU)]
     pub(crate) gpu: Option<Arc<GpuSpec>>,
 
-    /// The GPU whose roofline to use for the reference [default: the one the trace names]
-    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    /// The GPU whose roofline to use for the reference [default: the one that the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of, help_heading = GPU)]
     pub(crate) reference_gpu: Option<Arc<GpuSpec>>,
 
-    #[command(flatten)]
-    pub(crate) analysis: AnalysisArgs,
-
-    /// Compare one step of each alone, as in `dormer report`; one value is for both, an empty one
-    /// for the whole trace
-    #[arg(long, value_name = "REF,TARGET", value_parser = sides_of, conflicts_with = "window")]
+    /// Compare one step of each, as in `dormer report`; one value is for both, an empty one for the whole trace
+    #[arg(
+        long,
+        value_name = "REF,TARGET",
+        value_parser = sides_of,
+        conflicts_with = "window",
+        help_heading = PART
+    )]
     pub(crate) step: Option<[Option<String>; 2]>,
 
-    /// Compare one GPU of each alone, as in `dormer report`; one value is for both, an empty one for
-    /// all GPUs
-    #[arg(long, value_name = "REF,TARGET", value_parser = sides_of, conflicts_with_all = ["step", "window", "whole"])]
+    /// Compare one GPU of each, as in `dormer report`; one value is for both, an empty one for all GPUs
+    #[arg(
+        long,
+        value_name = "REF,TARGET",
+        value_parser = sides_of,
+        conflicts_with_all = ["step", "window", "whole"],
+        help_heading = PART
+    )]
     pub(crate) device: Option<[Option<String>; 2]>,
 
-    /// Compare the whole recordings of serving engines. By default only their annotated steps are compared,
-    /// from the first to the last
-    #[arg(long, conflicts_with_all = ["step", "window"])]
+    /// Compare the whole recordings of serving engines, not only their annotated steps
+    #[arg(long, conflicts_with_all = ["step", "window"], help_heading = PART)]
     pub(crate) whole: bool,
 
-    /// Compare a part of the time alone, in microseconds after the first event of a trace: of both
-    /// the same, or of the reference and then of the target
-    #[arg(long, value_name = "START_US,END_US[,START_US,END_US]", value_parser = windows_of)]
+    /// Compare a range of time, in microseconds after the first event of a trace: one for both, or that of the
+    /// reference and then that of the target
+    #[arg(
+        long,
+        value_name = "START_US,END_US[,START_US,END_US]",
+        value_parser = windows_of,
+        allow_hyphen_values = true,
+        help_heading = PART
+    )]
     pub(crate) window: Option<[Interval; 2]>,
-
-    #[command(flatten)]
-    pub(crate) redact: RedactArgs,
 
     #[command(flatten)]
     pub(crate) check: CheckArgs,
 
     /// Write the files of the comparison into this folder; it is created if missing
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = FILES)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Which files to write [default: all]. Without --output: print this one in place of the summary:
-    /// json (comparison.json), md or html
+    /// Which files to write with --output [default: all]; without it, print one of them in place of the summary: json
+    /// (comparison.json), md or html
     #[arg(
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = formats_with_page::<export::pair::Input>()
+        value_parser = formats_with_page::<export::pair::Input>(),
+        help_heading = FILES
     )]
     pub(crate) format: Vec<String>,
+
+    /// What to call the two in tables and reports [default: the names of the files]
+    #[arg(long, value_name = "REF,TARGET", value_parser = names_of, help_heading = FILES)]
+    pub(crate) names: Option<[String; 2]>,
+
+    #[command(flatten)]
+    pub(crate) redact: RedactArgs,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArgs,
 }
 
 /// Options of the analysis, in addition to the GPU.
@@ -308,27 +353,36 @@ pub(crate) struct AnalysisArgs {
         long,
         value_name = "BASIS",
         value_parser = bases(),
-        default_value = Basis::default().label()
+        default_value = Basis::default().label(),
+        help_heading = GPU
     )]
     pub(crate) basis: Basis,
 
-    /// A TOML file with custom perf models of ops; they take precedence over the built-in ones
-    #[arg(long, value_name = "FILE.toml", value_parser = models_of)]
+    /// Custom perf models: a TOML file with FLOP and byte formulas for operators
+    ///
+    /// They take precedence over the built-in ones.
+    #[arg(long, value_name = "FILE.toml", value_parser = models_of, help_heading = GPU)]
     pub(crate) perf_models: Option<Arc<UserModels>>,
 
-    /// Count unattributed GPU activity in the sheets that have TraceLens's names, too; all else counts it
-    #[arg(long)]
+    /// Also count unattributed GPU activity in the sheets that have TraceLens's names; everything else counts it
+    #[arg(long, help_heading = FILES)]
     pub(crate) all_gpu_events: bool,
 
-    /// Report idle gaps shorter than this many microseconds as micro idle time, apart from the rest
-    #[arg(long, value_name = "US", value_parser = microseconds)]
+    /// In the sheet gpu_timeline, split idle time: gaps shorter than this many microseconds are micro idle time
+    #[arg(
+        long,
+        value_name = "US",
+        value_parser = microseconds,
+        allow_negative_numbers = true,
+        help_heading = FILES
+    )]
     pub(crate) micro_idle: Option<f64>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArgs {
-    /// The trace; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a zip or tar
-    /// archive
+    /// The trace: a file, a folder with one trace, ARCHIVE:NAME for a file in a zip or tar archive, or - for standard
+    /// input. The format is detected from the content
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
@@ -341,7 +395,7 @@ pub(crate) struct TreeArgs {
 #[group(required = true, multiple = false)]
 pub(crate) struct CallArgs {
     /// One event, by its position in traceEvents, counted from 0
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) uid: Option<u32>,
 
     /// All calls and kernels whose name contains this, ignoring case: with their path, time and number

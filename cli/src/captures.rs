@@ -57,7 +57,7 @@ pub(crate) fn profile(
         if named.is_empty() {
             let name = input::name(path);
             return Err(Failure::Sentence(format!(
-                "{name}: the folder holds no captures"
+                "{name}: no capture is directly in this folder"
             )));
         }
         for file in named {

@@ -10,7 +10,7 @@ use dormer_core::output::documents::Documents;
 use dormer_core::output::export::pair::{Cache, Input};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
-use dormer_core::report::overview::{Overview, SplitKind};
+use dormer_core::report::overview::{Measure, Overview, SplitKind};
 
 use crate::args::CompareArgs;
 use crate::embedded::{self, Embed, Embedded};
@@ -184,7 +184,8 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     text::section(out, heads, operations(input.comparison(), &names))?;
     gaps(input.comparison(), is_all, out)?;
     waste(input.comparison(), out)?;
-    for (name, overview) in names.iter().zip([reference, target]) {
+    let options = ["--reference-gpu", "--gpu"];
+    for ((name, overview), option) in names.iter().zip([reference, target]).zip(options) {
         write!(out, "\n{name}: ")?;
         if let Some(window) = &overview.window {
             write!(out, "{} ", text::printable(&window.sentence()))?;
@@ -193,7 +194,12 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
         let hardware = &overview.hardware;
         match &hardware.gpu {
             Some(gpu) => writeln!(out, "Roofline of {}. {}", gpu.name, hardware.basis)?,
-            None => writeln!(out, "{}", hardware.basis)?,
+            None if overview.measure == Measure::Cpu => {}
+            None => writeln!(
+                out,
+                "{} `{option}` chooses one; `dormer gpus` lists them.",
+                hardware.basis
+            )?,
         }
     }
     Ok(())
@@ -221,15 +227,9 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
         [gap.number.to_string(), saves, title]
     });
     text::section(out, [">", "", "findings"], rows)?;
-    let rest = match ranked.len().saturating_sub(TOP_GAPS) {
-        0 => None,
-        1 => Some("One more finding is in the report."),
-        _ => Some("More findings are in the report."),
-    };
-    let files =
-        "The report has the details: --format md prints it, -o DIR writes it with all tables.";
-    let sentences = [rest, is_all.then_some(files)];
-    let sentences: Vec<&str> = sentences.into_iter().flatten().collect();
+    let rest = report::rest(ranked.len().saturating_sub(TOP_GAPS));
+    let details = is_all.then(|| report::DETAILS.to_owned());
+    let sentences: Vec<String> = [rest, details].into_iter().flatten().collect();
     match sentences.is_empty() {
         true => Ok(()),
         false => writeln!(out, "\n{}", sentences.join(" ")),

@@ -6,7 +6,7 @@
 //! dormer job DIR|FILES… [-o DIR]                        many ranks: which one delays the others
 //! dormer open TRACE|DIR…                                the page with these traces, served on this computer
 //! dormer fleet PATH… -o STORE                           many traces into a store of Parquet files
-//! dormer tables TRACE [--tag K=V]…                       one trace as rows of a few tables, for programs
+//! dormer tables TRACE [--tag K=V]…                      one trace as rows of a few tables, for programs
 //! dormer tree TRACE --uid N | --find NAME               calls: what called them, what they called
 //! dormer gpus                                           the GPUs that --gpu knows
 //! dormer completions SHELL                              completions for a shell

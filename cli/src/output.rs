@@ -135,12 +135,9 @@ pub(crate) fn write<S: Source>(
 /// Writes a file, which may be larger than memory, while it is generated.
 fn stream_file<S: Source>(folder: &Path, path: &str, source: &S) -> Result<(), Failure> {
     let place = folder.join(path);
+    create_parent(&place)?;
     let failed =
         |error: io::Error| Failure::of_file(&format!("cannot write {}", place.display()), &error);
-    place
-        .parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .map_err(failed)?;
     let mut file = BufWriter::new(File::create(&place).map_err(failed)?);
     let mut written = Ok(());
     source.stream(path, &mut |piece| {
@@ -154,9 +151,17 @@ fn stream_file<S: Source>(folder: &Path, path: &str, source: &S) -> Result<(), F
 /// Writes a file and creates its parent folders; an existing file is replaced.
 pub(crate) fn write_file(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Failure> {
     let path = folder.join(path);
-    let written = path
-        .parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(&path, bytes));
-    written.map_err(|error| Failure::of_file(&format!("cannot write {}", path.display()), &error))
+    create_parent(&path)?;
+    fs::write(&path, bytes)
+        .map_err(|error| Failure::of_file(&format!("cannot write {}", path.display()), &error))
+}
+
+fn create_parent(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder).map_err(|error| {
+        Failure::of_file(
+            &format!("cannot create the folder {}", folder.display()),
+            &error,
+        )
+    })
 }

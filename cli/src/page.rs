@@ -41,7 +41,7 @@ fn carried(compression: Compression) -> Result<String, Failure> {
 #[cfg(not(feature = "page"))]
 fn carried(_: Compression) -> Result<String, Failure> {
     Err(Failure::Sentence(format!(
-        "this build of dormer does not carry the page, as released files do: {FOLDER}=DIR takes it from a folder, such as dist/ \
-         after `cargo xtask dist`, and `cargo xtask dist --release` builds a command with the page in it"
+        "this build of dormer does not contain the page: set {FOLDER} to a folder that has it, such as dist/ after \
+         `cargo xtask dist`, or build a command with it: `cargo xtask dist --release`"
     )))
 }

@@ -30,6 +30,10 @@ use crate::{Failure, after, captures, checks, choices, input, output, parallel, 
 /// Operations and findings named in the summary.
 const TOP: usize = 5;
 
+/// Where the rest is, if no files are written.
+pub(crate) const DETAILS: &str =
+    "The report has the details: --format md prints it, -o DIR writes it with all tables.";
+
 /// Formats that can be printed, each with its file.
 const PRINTED: &[(&str, &str)] = &[
     ("json", "findings.json"),
@@ -40,6 +44,10 @@ const PRINTED: &[(&str, &str)] = &[
 
 /// Analyzes the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
+    if !args.others.is_empty() {
+        let why = "dormer report takes one trace; dormer compare compares two, and dormer job analyzes the ranks of a job";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
     if output::wants_page(&args.format) {
         check_page(args)?;
@@ -237,24 +245,25 @@ fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> 
     let asides = cards::asides(profile, report);
     let rows = ranked.iter().take(TOP).map(|one| finding_row(report, one));
     text::section(out, [">", "", "findings", "analysis"], rows)?;
-    let rest = match ranked.len().saturating_sub(TOP) {
+    let rest = rest(ranked.len().saturating_sub(TOP));
+    let details = is_all.then(|| DETAILS.to_owned());
+    let sentences = [asides.together, asides.nothing, rest, asides.small, details];
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    match sentences.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "\n{}", text::printable(&sentences.join(" "))),
+    }
+}
+
+/// Where the findings are that the summary omits.
+pub(crate) fn rest(n: usize) -> Option<String> {
+    match n {
         0 => None,
         1 => Some("One more finding is in the report.".to_owned()),
         n => Some(format!(
             "{} more findings are in the report.",
             format::count(n as u64)
         )),
-    };
-    let sentences = [asides.together, asides.nothing, rest, asides.small];
-    let mut sentences: Vec<String> = sentences.into_iter().flatten().collect();
-    if is_all {
-        let files =
-            "The report has the details: --format md prints it, -o DIR writes it with all tables.";
-        sentences.push(files.to_owned());
-    }
-    match sentences.is_empty() {
-        true => Ok(()),
-        false => writeln!(out, "\n{}", text::printable(&sentences.join(" "))),
     }
 }
 

@@ -20,6 +20,10 @@ use crate::{Failure, arrow, captures, choices, output, parallel, parquet, window
 
 /// Analyzes the trace and writes its tables.
 pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
+    if out.is_terminal() {
+        let why = "the tables are binary; redirect standard output into a file: dormer tables TRACE > tables.zip";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     limit_memory(args.memory_limit)?;
     end_with_parent(args.memory_limit.is_some());
     let text = options_of(&args.rows);

@@ -29,7 +29,7 @@ fn of_event(imported: Imported, uid: u32, out: &mut Out) -> Result<(), Failure> 
     let Some(event) = imported.trace.events.by_uid(uid) else {
         return Err(Failure::Usage(format!(
             "there is no complete event at position {uid} of traceEvents, which has {}; positions count from 0",
-            format::counted(imported.trace.n_events_read, "entry").replace("entrys", "entries")
+            format::counted(imported.trace.n_events_read, "entry")
         )));
     };
     let profile = Profile::new(imported);

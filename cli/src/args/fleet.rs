@@ -9,14 +9,14 @@ use dormer_core::fleet::Metric;
 use dormer_core::hardware::GpuSpec;
 use dormer_core::tables::TABLES;
 
-use super::values::gpu_of;
-use super::{AnalysisArgs, RedactArgs};
+use super::values::{from_one, gpu_of};
+use super::{AnalysisArgs, GPU, RedactArgs};
 
 /// How `dormer fleet` ends.
 const EXIT_CODES_OF_FLEET: &str = "\
 Exit codes:
   0  every file has a row in the store, also those that are no traces
-  1  the store cannot be read or written
+  1  there is no file to read, or the store cannot be read or written
   2  wrong usage
   4  done, but a file was rejected, killed or took too long (--fail-on rejected)";
 
@@ -83,7 +83,7 @@ pub(crate) struct QueryArgs {
 
     /// Only recordings of the last DAYS days before the newest one in the store, and files that failed
     /// since then
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "DAYS", value_parser = from_one::<u32>())]
     pub(crate) last: Option<u32>,
 }
 
@@ -149,8 +149,8 @@ fn metrics() -> impl TypedValueParser<Value = Metric> {
 /// Which traces, into which store, and how.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IngestArgs {
-    /// Traces, folders of them, patterns (* ? **), or lists: LIST.txt has a path in each line, LIST.csv
-    /// path, key and value of a tag
+    /// Traces, folders of them, patterns (* ? [a-z] **), or lists: LIST.txt has a path in each line, LIST.csv the path,
+    /// name and value of a tag
     #[arg(value_name = "PATH|GLOB|LIST", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -168,15 +168,15 @@ pub(crate) struct IngestArgs {
     pub(crate) tag_from: Option<regex_lite::Regex>,
 
     /// Traces that are read at once [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = from_one::<usize>())]
     pub(crate) jobs: Option<usize>,
 
     /// Time limit for one trace, in seconds [default: 60, plus 1 for every 2 MB]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = from_one::<u64>())]
     pub(crate) timeout: Option<u64>,
 
     /// Memory limit for one trace, in MB [default: 1024, plus 40 times its size]
-    #[arg(long, value_name = "MB")]
+    #[arg(long, value_name = "MB", value_parser = from_one::<u64>())]
     pub(crate) memory: Option<u64>,
 
     /// Read again what was rejected, killed, or took too long
@@ -205,7 +205,7 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES_OF_TABLES)]
 pub(crate) struct TablesArgs {
-    /// The trace; its format is detected from the content. - reads standard input
+    /// The trace, or - for standard input. The format is detected from the content
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
@@ -246,9 +246,9 @@ pub(crate) struct RowArgs {
     #[arg(long = "tag", value_name = "K=V", value_parser = tag_of)]
     pub(crate) tags: Vec<(String, String)>,
 
-    /// The GPU to analyze for: a name that `dormer gpus` lists, or a JSON file with its figures
-    /// [default: the one the trace names]
-    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    /// The GPU whose roofline to use: a name that `dormer gpus` lists, or a JSON file with its figures
+    /// [default: the one that the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of, help_heading = GPU)]
     pub(crate) gpu: Option<Arc<GpuSpec>>,
 
     #[command(flatten)]

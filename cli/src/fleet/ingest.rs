@@ -11,6 +11,7 @@ use std::thread;
 
 use clap::Args;
 use dormer_core::base::format;
+use dormer_core::import::ENDINGS_IN_WORDS;
 use dormer_core::tables::{RUNS, Status, Table, TableKind, options_hash};
 use regex_lite::Regex;
 
@@ -45,6 +46,12 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         return Err(Failure::Usage(why));
     }
     let mut found = walk::find(paths)?;
+    if found.is_empty() {
+        let why = format!(
+            "nothing to read: no file matches; in folders, files count that are called like {ENDINGS_IN_WORDS}"
+        );
+        return Err(Failure::Sentence(why));
+    }
     if let Some(pattern) = &ingest.tag_from {
         walk::tag_from(pattern, &mut found);
     }

@@ -4,7 +4,7 @@ use dormer_core::base::format;
 use dormer_core::fleet::{Fleet, RunQuery, tags_of};
 use dormer_core::tables::{FINDINGS, KERNELS, OPS, RUNS, Table};
 
-use super::store::read;
+use super::store::{self, read};
 use crate::Failure;
 use crate::args::QueryArgs;
 
@@ -47,10 +47,7 @@ pub(super) fn fleet(args: &QueryArgs, needs_builds: bool) -> Result<Fleet, Failu
         wheres: args.wheres.clone(),
         last_days: args.last,
     };
-    if !args.store.is_dir() {
-        let place = args.store.display();
-        return Err(Failure::Sentence(format!("{place}: no such folder")));
-    }
+    store::check(&args.store)?;
     let tables = read::latest(&args.store, &COLUMNS)?;
     let fleet = Fleet::new(&tables, &query);
     if fleet.runs.is_empty() {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dormer_core::tables::{ColumnType, RUNS, TABLES, TableKind};
 
-use super::store::{complete_compaction, parts};
+use super::store::{check, complete_compaction, parts};
 use crate::Failure;
 use crate::args::SqlArgs;
 use crate::stdout::Out;
@@ -15,6 +15,7 @@ pub(super) fn run(args: &SqlArgs, out: &mut Out) -> Result<(), Failure> {
     let store = args.store.as_deref();
     // A pattern matches all files, so those replaced by a compaction must be gone.
     if let Some(store) = store {
+        check(store)?;
         complete_compaction(store)?;
     }
     let place = store.unwrap_or(Path::new("STORE"));

@@ -58,7 +58,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
             matching(&text, &mut found)?;
         } else {
             let name = path.display();
-            return Err(Failure::Usage(format!("{name}: no such file or folder")));
+            return Err(Failure::Sentence(format!("{name}: no such file or folder")));
         }
     }
     let found = found.into_values().map(|(path, tags)| of(path, tags));

@@ -40,7 +40,7 @@ pub(super) fn locate(path: &Path) -> Result<Location, Failure> {
         let traces = in_folder(path).map_err(failed)?;
         return match traces.as_slice() {
             [] => Err(Failure::Sentence(format!(
-                "{text}: the folder holds no trace"
+                "{text}: no trace is directly in this folder"
             ))),
             [one] => Ok(Location::File(one.clone())),
             _ => Err(ambiguous(path, &traces)),

@@ -69,7 +69,10 @@ fn read_with_bar(
             let bar = bar(None);
             let read = read_member(&archive, &member, |n_bytes, n| update_bar(&bar, n_bytes, n));
             bar.finish_and_clear();
-            let missing = || Failure::Usage(format!("{name}: the archive has no such file"));
+            let missing = || {
+                let archive = archive.display();
+                Failure::Usage(format!("{archive}: there is no file {member} in it"))
+            };
             read.map_err(unreadable)?.ok_or_else(missing)?
         }
     };

@@ -365,6 +365,30 @@ fn files_that_cannot_be_read_or_written() {
 }
 
 #[test]
+fn help_is_short_on_one_screen_and_complete_on_request() {
+    let folder = Folder::with("trace.json", TRACE);
+    let report = |help: &str| folder.run(&format!("report {help}")).done();
+    let (short, long) = (report("-h"), report("--help"));
+    for text in [&short, &long] {
+        let too_wide = text.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(too_wide, None);
+        for heading in ["Options", "GPU", "Part of the trace", "Checks", "Output"] {
+            assert!(
+                text.contains(&format!("\n{heading}:\n")),
+                "{heading}: {text}"
+            );
+        }
+        assert!(text.starts_with("Analyze a trace: "), "{text}");
+        assert!(
+            text.contains("\nUsage: dormer report [OPTIONS] <TRACE>\n"),
+            "{text}"
+        );
+    }
+    assert!(short.lines().count() < 80, "{short}");
+    assert!(!short.contains("tracelens-mixed") && long.contains("tracelens-mixed"));
+}
+
+#[test]
 fn wrong_usage_ends_with_2() {
     let folder = Folder::with("trace.json", TRACE);
     folder.add("wrong.json", MINE.replace("1000", "0"));
@@ -373,6 +397,9 @@ fn wrong_usage_ends_with_2() {
     #[rustfmt::skip]
     let cases: &[(&str, &str)] = &[
         ("report", "TRACE"),
+        ("report trace.json trace.json", "dormer report takes one trace; dormer compare compares two"),
+        ("report trace.json --window -5,1", "expected two times in microseconds"),
+        ("report trace.json --micro-idle -1", "not a number of microseconds above 0"),
         ("repport trace.json", "report"),
         ("report trace.json --format pdf", "pdf"),
         ("report trace.json --format csv", "--format csv needs a folder, given with --output"),
@@ -478,6 +505,18 @@ fn an_execution_trace_adds_shapes() {
     assert_eq!(alone.code, 1);
     assert!(alone.err.contains("execution trace"), "{}", alone.err);
     folder.add("other.json", execution.replace("addmm", "mm"));
-    let other = folder.run("report trace.json --execution-trace other.json");
-    assert_eq!(other.code, 1);
+    for (file, sentence) in [
+        (
+            "other.json",
+            "no operator of this execution trace is in the trace",
+        ),
+        (
+            "trace.json",
+            "this is not an execution trace, as `ExecutionTraceObserver` writes it",
+        ),
+    ] {
+        let other = folder.run(&format!("report trace.json --execution-trace {file}"));
+        assert_eq!(other.code, 1);
+        assert!(other.err.contains(sentence), "{other:?}");
+    }
 }

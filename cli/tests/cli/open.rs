@@ -287,6 +287,6 @@ fn what_cannot_be_opened_is_said() {
     if cfg!(not(feature = "page")) {
         let said = folder.run("open trace.json");
         assert_eq!(said.code, 1);
-        assert!(said.err.contains("DORMER_PAGE=DIR"), "{}", said.err);
+        assert!(said.err.contains("set DORMER_PAGE"), "{}", said.err);
     }
 }

@@ -71,8 +71,13 @@ impl ExecutionTrace {
 
     /// Reads a file, which may be compressed.
     pub fn read(bytes: &[u8]) -> Result<ExecutionTrace, String> {
-        let file: File = serde_json::from_slice(&inflated(bytes))
-            .map_err(|error| format!("the execution trace cannot be read: {error}"))?;
+        let file: File =
+            serde_json::from_slice(&inflated(bytes)).map_err(|error| match error.is_data() {
+                true => format!(
+                    "this is not an execution trace, as `ExecutionTraceObserver` writes it: {error}"
+                ),
+                false => format!("the execution trace cannot be read: {error}"),
+            })?;
         let numbered = file.nodes.into_iter().filter_map(|node| {
             let number = node.attrs.iter().find(|one| one.name == "rf_id")?;
             let number = number.value.as_u64().filter(|number| *number > 0)?;

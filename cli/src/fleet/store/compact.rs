@@ -22,10 +22,7 @@ use crate::{Failure, arrow, parquet};
 
 pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
     let store = &args.store;
-    if !store.join(RUNS).is_dir() {
-        let place = store.display();
-        return Err(Failure::Usage(format!("{place}: there is no store here")));
-    }
+    super::check(store)?;
     complete_compaction(store)?;
     let runs = read::table(store, super::kind(RUNS)?, None)?;
     let kept = kept(&runs, args.drop_old);

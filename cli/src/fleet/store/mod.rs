@@ -40,6 +40,16 @@ fn day_of(folder: &str) -> Option<i32> {
     i32::try_from(calendar::day(text)?).ok()
 }
 
+/// Fails if a folder is not a store.
+pub(super) fn check(store: &Path) -> Result<(), Failure> {
+    if store.join(RUNS).is_dir() {
+        return Ok(());
+    }
+    let place = store.display();
+    let why = format!("{place}: this is not a store, as dormer fleet PATH… -o STORE writes it");
+    Err(Failure::Sentence(why))
+}
+
 /// A file of a store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {

@@ -203,13 +203,35 @@ fn wrong_usage_is_reported() {
     for arguments in [
         "fleet",
         "fleet t",
-        "fleet nowhere.json -o S",
         "fleet t -o list.txt",
         "fleet t -o S --tag-from b[0-9]+",
-        "fleet compact nowhere",
+        "fleet t -o S --jobs 0",
+        "fleet t -o S --timeout 0",
+        "fleet t -o S --memory 0",
     ] {
         assert_eq!(folder.run(arguments).code, 2, "{arguments}");
     }
+}
+
+#[test]
+fn what_is_not_there_is_reported() {
+    let folder = traces();
+    fs::create_dir(folder.0.path().join("empty")).unwrap();
+    let no_store = "this is not a store, as dormer fleet PATH… -o STORE writes it";
+    for (arguments, sentence) in [
+        ("fleet nowhere.json -o S", "no such file or folder"),
+        ("fleet empty -o S", "nothing to read: no file matches"),
+        ("fleet t/*.nothing -o S", "nothing to read: no file matches"),
+        ("fleet compact nowhere", no_store),
+        ("fleet sql nowhere", no_store),
+        ("fleet summary empty -o S.json.gz", no_store),
+        ("fleet regressions empty", no_store),
+    ] {
+        let said = folder.run(arguments);
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{arguments}");
+        assert!(said.err.contains(sentence), "{said:?}");
+    }
+    assert!(!folder.has("S"));
 }
 
 /// Real traces: `tests/fleet/corpus.py` generates 206 of them.
