@@ -1,18 +1,5 @@
 //! A user's own GPU profile: a JSON document with TraceLens's keys, and a few additional ones.
-//!
-//! ```json
-//! {
-//!   "name": "My GPU",
-//!   "mem_bw_gbps": 5300,
-//!   "memory_gb": 192,
-//!   "max_achievable_tflops": { "matrix_bf16": 708, "vector_fp32": 81 },
-//!   "peak_tflops": { "matrix_bf16": 1307 },
-//!   "mem_bw_basis": "peak",
-//!   "link_gbps": 896,
-//!   "n_sms": 304,
-//!   "source": "measured on node 7"
-//! }
-//! ```
+//! `docs/gpus.md` describes the keys.
 //!
 //! A rate is named by unit and precision, `matrix_bf16`; 0 means that the GPU does not have the mode. Name, bandwidth
 //! and at least one rate are required. Everything else is optional. Unknown keys are ignored, except among the rates,
@@ -255,6 +242,15 @@ mod tests {
   "source": "node 7",
   "gfx_arch": "gfx942"
 }"#;
+
+    #[test]
+    fn the_documented_profile_is_read() {
+        let page = include_str!("../../../docs/gpus.md");
+        let example = page.split("```").nth(1).unwrap().trim_start_matches("json");
+        let gpu = parse(example).unwrap();
+        assert_eq!((gpu.n_sms, &*gpu.source), (Some(304), "measured on node 7"));
+        assert_eq!((gpu.rates.len(), gpu.link_gbps), (3, Some(896.0)));
+    }
 
     #[test]
     fn a_whole_profile() {

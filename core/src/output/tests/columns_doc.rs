@@ -15,10 +15,10 @@ const HEAD: &str = "\
 <!-- Made from the definitions in core/src/report/sheets, core/src/compare/sheets and core/src/job/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
 
 Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
-cells. Sheets without rows are left out; `window` is there where a step, a range of time or one of several GPUs is analyzed alone, and all
-other sheets are about that part then. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
-needs a trace that computes activations again, `entry_point` and `call_stack_full` need Python frames, roofline columns need a
-GPU for the roofline, and `param: …` columns need operators that have the parameter. An empty cell is an unknown, never a zero.
+cells. Sheets without rows are left out. If only a step, a range of time or one of several GPUs is analyzed, all sheets cover
+that part, and the sheet `window` names it. Some columns need something in the trace: `is_recompute` activations that are computed
+again, `entry_point` and `call_stack_full` Python frames, roofline columns a GPU for the roofline, and `param: …` columns operators
+with that parameter. An empty cell is an unknown, never a zero.
 
 Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and comes after them.
 ";

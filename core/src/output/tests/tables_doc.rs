@@ -10,10 +10,10 @@ const HEAD: &str = "\
 
 <!-- Made from core/src/tables/schema.rs. After a change there: UPDATE=1 cargo test -p dormer-core --lib tables_doc -->
 
-The tables that `dormer tables` writes for one trace, `dormer fleet` for many, and `dormer report --format parquet` beside a report. A null is an unknown,
-never a zero. Times are whole nanoseconds. Columns that are marked as keys tell the rows of a table apart, together; the rows
-of one analysis of a file have the same `run_id` and `ingested` in all tables. In files each column carries its label, its
-unit and its meaning as metadata: `label`, `unit`, `doc`.
+`dormer tables` writes these tables for one trace (a ZIP of Arrow streams), `dormer fleet` for many, and `dormer report --format parquet`
+in addition to a report (Parquet files). Null means unknown, never zero. Times are whole nanoseconds. The columns marked as keys together
+identify a row of a table; the rows of one analysis of a file have the same `run_id` and `ingested` in all tables. In files, the metadata
+of each column has its label, unit and meaning: `label`, `unit`, `doc`.
 ";
 
 /// All tables as Markdown.
