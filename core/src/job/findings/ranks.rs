@@ -178,7 +178,7 @@ pub(super) fn slow_work(context: &Context, rank: usize) -> ShownTable {
         ),
         rows,
         cell_columns![
-            "kernel", "Kernel", |of| Value::Quoted(format::middle_ellipsis(&of.kernel, 60));
+            "kernel", "Kernel", |of| Value::Quoted(format::middle_ellipsis(&format::kernel_name(&of.kernel), 60));
             "op", "Operator", |of| Value::Quoted(of.op.clone());
             "shapes", "Shapes", |of| Value::Text(of.shapes.clone());
             "calls", "Calls", |of| Value::Count(of.calls);
@@ -299,7 +299,7 @@ pub(super) fn uneven(context: &Context) -> Vec<JobCard> {
             work.iter().take(MOST_ROWS),
             cell_columns![
                 "op", "Operator", |of| Value::Quoted(of.op.clone());
-                "kernel", "Kernel", |of| Value::Quoted(format::middle_ellipsis(&of.kernel, 60));
+                "kernel", "Kernel", |of| Value::Quoted(format::middle_ellipsis(&format::kernel_name(&of.kernel), 60));
                 "shapes", "Shapes", |of| Value::Text(of.shapes.clone());
                 "calls", "Calls", |of| Value::Count(of.calls);
                 "others", "Calls on others", |of| Value::Count(of.peers_calls);

@@ -2,11 +2,12 @@
 
 use super::Input;
 use super::summary::quality_line;
+use crate::base::format;
 use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
 use crate::output::markup::{DocTable, Document, Span, code, line};
-use crate::output::replay::{Package, candidates};
+use crate::output::replay::Package;
 use crate::report::overview::{RepairedFigure, RepairedKind, ServingFacts};
 
 pub(super) fn all(source: &Input) -> Vec<Part> {
@@ -105,14 +106,20 @@ fn hardware(document: &mut Document, source: &Input) {
 
 fn reproducers(document: &mut Document, source: &Input) {
     document.append(card::reproducers(source));
+    let package = Package::new(source.profile, source.report);
+    if !package.entries.is_empty() {
+        document.text(&format!(
+            "`replay_package.zip` has the reproducers of {} that are large or at a low % of roofline.",
+            format::counted(package.entries.len() as u64, "operation")
+        ));
+    }
     // Operations that a reproducer would be recommended for, and why there is none.
-    let mut recommended = candidates(source.profile, source.report);
-    recommended.retain(|candidate| candidate.is_recommended);
-    let package = Package::with(source.profile, source.report, recommended);
-    if !package.left_out.is_empty() {
+    let mut left_out = package.left_out;
+    left_out.retain(|left| left.candidate.is_recommended);
+    if !left_out.is_empty() {
         document.text("Recommended, but the trace holds too little to rebuild these:");
     }
-    document.bullets(package.left_out.iter().map(|left| {
+    document.bullets(left_out.iter().map(|left| {
         let mut item = code(&left.name, 80);
         let (why, reason) = (&left.candidate.reason, left.reason.label());
         item.push(Span::Text(format!(" ({why}): {reason}.")));

@@ -135,9 +135,7 @@ fn operations(source: &Input, rows: &[Row]) -> DocTable {
     };
     let rows = rows.iter().take(MAX_ROWS);
     DocTable::of(rows.filter_map(|row| Some((row, operations.get(row.operation)?))))
-        .line("Operation", |(_, one)| {
-            code(one.short_name(source.profile), 60)
-        })
+        .line("Operation", |(_, one)| code(&name_of(source, one), 60))
         .line("Shapes", |(_, one)| shapes_of(&input, one))
         .count(">Count", |(row, _)| row.n_calls)
         .text(">Time (ms)", |(row, _)| {
@@ -156,6 +154,11 @@ fn operations(source: &Input, rows: &[Row]) -> DocTable {
         .line("Bound", |(row, _)| dash(row.bound, bound))
         .text("Type", |(row, _)| row.class.as_str())
         .into()
+}
+
+/// The name of an operation; that of a kernel without what says nothing, so that kernels can be told apart.
+pub(super) fn name_of(source: &Input, operation: &Operation) -> String {
+    format::kernel_name(operation.short_name(source.profile))
 }
 
 pub(super) fn shapes_of(input: &crate::assess::Input, operation: &Operation) -> Line {
@@ -244,12 +247,17 @@ fn data(source: &Input, ranked: &RankedFinding) -> Document {
     };
     document.field("Data", &format!("{measured}{efficiency}."));
     let all = source.profile.operations();
+    let input = source.report.analysis_input(source.profile);
     let operations = finding.operations.iter();
     let operations: Vec<_> = operations.filter_map(|at| all.get(*at)).collect();
     document.bullets(operations.iter().take(MAX_ROWS).map(|operation| {
-        let mut line = code(operation.short_name(source.profile), 80);
+        let mut line = code(&name_of(source, operation), 80);
+        let shapes = match shapes(&input, operation) {
+            none if none.is_empty() => none,
+            shapes => format!(" of {shapes}"),
+        };
         line.push(Span::Text(format!(
-            ": {} in {}",
+            "{shapes}: {} in {}",
             format::time_ns(operation.kernel_ns),
             format::counted(operation.n_calls(), "call")
         )));
@@ -269,7 +277,7 @@ fn data(source: &Input, ranked: &RankedFinding) -> Document {
         .time(">Time", |(.., ns)| *ns)
         .into();
     if operations.len() > 1 && !kernels.rows.is_empty() {
-        let name = format::middle_ellipsis(longest.short_name(source.profile), 80);
+        let name = format::middle_ellipsis(&name_of(source, longest), 80);
         let name = name.replace('`', "'");
         document.text(&format!("Kernels of the longest, `{name}`:"));
     }

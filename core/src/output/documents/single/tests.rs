@@ -237,6 +237,30 @@ fn hostile_names_stay_text() {
     }
 }
 
+/// A kernel without a launching call; its name starts with 60 characters that say nothing.
+#[test]
+fn kernels_are_told_apart_and_what_a_sheet_leaves_out_is_said() {
+    let long = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
+    let known = || small().op("aten::mm", 20..30).args(MM);
+    let both: [Write; 2] = [|input| input.fair(), |input| input.rough()];
+    let [fair, rough] = both.map(|write| {
+        let profile = known().kernel(900, long, 6_300..16_300).profile();
+        text(&profile, &options_on("H100"), write)
+    });
+    let short = "`vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>`";
+    assert_contains(&fair, &[&format!("- {short}: 10.0 ms in 1 call")]);
+    assert_contains(
+        &fair,
+        &["- `aten::mm` of 512×512, 512×512 bf16: 5.90 ms in 1 call"],
+    );
+    let part = "This sheet only counts GPU activity of known launching calls";
+    assert_contains(&rough, &[&format!("| {short} | 10.0 ms |"), part]);
+    let rough = text(&known().profile(), &options_on("H100"), |input| {
+        input.rough()
+    });
+    says_nothing_of(&rough, &[part]);
+}
+
 /// 2 · 512³ operations on 3 · 512² · 2 bytes are 171 per byte.
 #[test]
 fn without_a_gpu_the_intensity_suggests_what_bounds_an_operation() {

@@ -1,7 +1,7 @@
 //! The working notes (`…_rough.md`): every step of the analysis with its result, the first rows of the sheets,
 //! positions in the call tree, and open questions.
 
-use super::details::shapes_of;
+use super::details::{name_of, shapes_of};
 use super::{Input, percent, share};
 use crate::assess::Evaluation;
 use crate::base::format;
@@ -12,6 +12,7 @@ use crate::hardware::roofline::peak_tflops;
 use crate::output::documents::parts::{figures, more};
 use crate::output::documents::{Part, part};
 use crate::output::markup::{Block, DocTable, Document, Line, Span, code, dash, line, text};
+use crate::profile::unattributed::Unattributed;
 use crate::report::overview::Measure;
 use crate::report::places::{self, Place, PlaceNode};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
@@ -86,6 +87,17 @@ fn sheets(document: &mut Document, source: &Input) {
 fn utilization(document: &mut Document, source: &Input) {
     document.text(&source.report.overview.headline);
     document.append(rows_of(source.report.sheet(source.profile, "gpu_timeline")));
+    let counts_unattributed = source
+        .report
+        .options
+        .sheet_events
+        .counts(source.profile, false);
+    if !counts_unattributed && Unattributed::of(source.profile).all.count > 0 {
+        document.text(
+            "This sheet only counts GPU activity of known launching calls; the sheet \
+             `gpu_activity` has all of it.",
+        );
+    }
     if source.profile.recompute.is_some() {
         document.text(
             "Recomputed activations have rows of their own. Each half is analyzed as if \
@@ -157,9 +169,7 @@ fn bounds(source: &Input) -> DocTable {
         )
     };
     DocTable::of(operations)
-        .line("Operation", |(one, _)| {
-            code(one.short_name(source.profile), 60)
-        })
+        .line("Operation", |(one, _)| code(&name_of(source, one), 60))
         .line("Shapes", |(one, _)| shapes_of(&input, one))
         .time(">Time", |(one, _)| one.kernel_ns)
         .text(">% of compute", |(one, _)| source.of_compute(one.kernel_ns))
@@ -214,7 +224,9 @@ fn models(document: &mut Document, source: &Input) {
     without.arrange_by_largest(|(_, ns)| *ns);
     document.table(
         DocTable::of(without.into_iter().take(10))
-            .line("Without a model", |(name, _)| code(name, 80))
+            .line("Without a model", |(name, _)| {
+                code(&format::kernel_name(name), 80)
+            })
             .time(">Time", |(_, ns)| *ns),
     );
 }
