@@ -1,5 +1,7 @@
 //! Sentences about data quality, to read before trusting the figures.
 
+use std::borrow::Cow;
+
 use crate::base::format;
 use crate::job::Job;
 use crate::job::analysis::network::Network;
@@ -8,6 +10,9 @@ use crate::job::sheets::matching_notes;
 
 /// At most this many sentences about unmatched collectives are shown; the sheet has all.
 const MOST_NOTES: usize = 20;
+
+/// More ranks are counted, not listed; the sheet has all.
+const MOST_RANKS: usize = 8;
 
 /// Sentences about what is missing, excluded, damaged, or could not be matched.
 pub(super) fn lines(job: &Job, network: &Network, excluded: &[Excluded]) -> Vec<String> {
@@ -25,11 +30,7 @@ pub(super) fn lines(job: &Job, network: &Network, excluded: &[Excluded]) -> Vec<
         .iter()
         .map(|apart| format!("{}: {}.", apart.file.name, apart.why));
     notes.extend(apart);
-    for rank in &job.ranks {
-        let lost = rank.digest.warnings.iter();
-        let lost = lost.filter(|warning| warning.loses_data());
-        notes.extend(lost.map(|warning| format!("Rank {}: {}", rank.number, warning.sentence())));
-    }
+    notes.extend(lost(job));
     let matching = matching_notes(job);
     let shown = matching.iter().take(MOST_NOTES);
     notes.extend(shown.map(|note| note.line()));
@@ -48,4 +49,28 @@ pub(super) fn lines(job: &Job, network: &Network, excluded: &[Excluded]) -> Vec<
         ));
     }
     notes
+}
+
+/// What the files of ranks lost; a sentence that is true of several ranks stands once.
+fn lost(job: &Job) -> Vec<String> {
+    let mut found: Vec<(Cow<'static, str>, Vec<String>)> = Vec::new();
+    for rank in &job.ranks {
+        let lost = rank.digest.warnings.iter();
+        for warning in lost.filter(|warning| warning.loses_data()) {
+            let sentence = warning.sentence();
+            let number = rank.number.to_string();
+            match found.iter_mut().find(|(known, _)| *known == sentence) {
+                Some((_, ranks)) => ranks.push(number),
+                None => found.push((sentence, vec![number])),
+            }
+        }
+    }
+    let n_ranks = job.ranks.len();
+    let lines = found.into_iter().map(|(sentence, ranks)| match &*ranks {
+        [one] => format!("Rank {one}: {sentence}"),
+        all if all.len() == n_ranks => format!("All ranks: {sentence}"),
+        some if some.len() > MOST_RANKS => format!("{} of {n_ranks} ranks: {sentence}", some.len()),
+        some => format!("Ranks {}: {sentence}", format::listed(some)),
+    });
+    lines.collect()
 }

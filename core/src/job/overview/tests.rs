@@ -138,6 +138,23 @@ fn measures_are_those_that_are_known() {
 }
 
 #[test]
+fn what_several_ranks_lost_is_said_once() {
+    let lost = |ranks: &[usize]| {
+        let mut job = job();
+        ranks.iter().for_each(|rank| job.cut(*rank));
+        let quality = overview(&job.job()).quality;
+        let of_ranks = quality
+            .iter()
+            .filter(|line| line.contains("before it is closed"));
+        let about = of_ranks.map(|line| line.split(':').next().unwrap().to_owned());
+        about.collect::<Vec<String>>()
+    };
+    assert_eq!(lost(&[1]), ["Rank 1"]);
+    assert_eq!(lost(&[0, 3]), ["Ranks 0 and 3"]);
+    assert_eq!(lost(&[0, 1, 2, 3]), ["All ranks"]);
+}
+
+#[test]
 fn what_is_incomplete_is_reported_with_its_group() {
     let overview = overview(&job().without(&[2]));
     let expected = "Group 0 (4×): Of these collectives 3 of 4 ranks were read: skew and waits are lower bounds.";
