@@ -3,6 +3,7 @@
 use super::{Parts, SheetInput, call_key};
 use crate::assess::Input;
 use crate::assess::waterfall::{Cause, Waterfall};
+use crate::base::format;
 use crate::report::sheet::{Cell, Column, Unit, column};
 
 #[rustfmt::skip]
@@ -47,8 +48,35 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         cells.push(us(waterfall.measured_ns));
         let percent = waterfall.roofline_percent();
         cells.push(percent.map_or(Cell::Empty, Cell::Float));
-        cells.push(Cell::Text(waterfall.causes().join("; ")));
+        // A cell for programs, too.
+        let causes = format::ungrouped(&waterfall.causes().join("; "));
+        cells.push(Cell::Text(causes));
         Some(cells)
     });
     operations.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::{Timetable, options_on};
+
+    #[test]
+    fn sizes_in_causes_are_read_by_programs() {
+        let args = r#""Input Dims": [[2050, 4096], [4096, 2048]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+        let trace = Timetable::new().call(
+            "aten::mm",
+            args,
+            "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64",
+            0..900,
+        );
+        let profile = trace.profile();
+        let report = Report::new(&profile, &options_on("H100"));
+        let sheet = report.sheet(&profile, "gap_waterfall").unwrap();
+        let Some(Cell::Text(causes)) = sheet.rows[0].last() else {
+            panic!("{:?}", sheet.rows);
+        };
+        assert!(causes.contains("2050×2048 in tiles"), "{causes}");
+    }
 }
