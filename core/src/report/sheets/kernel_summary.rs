@@ -9,25 +9,10 @@ use crate::names::op_category;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::tree::NodeId;
-use crate::report::columns::{percent, us};
+use crate::report::columns::{Col, cells, columns, described, float, int, known, percent, text};
 use crate::report::labels;
-use crate::report::sheet::{Cell, Column, Unit, column};
+use crate::report::sheet::{Cell, Column};
 use crate::trace::{Category, StringId};
-
-#[rustfmt::skip]
-const COLUMNS: [Column; 11] = [
-    column("Parent op category", Unit::Text, "TraceLens's category of the operator; graph or runtime for launches outside operators."),
-    column("Parent cpu_op", Unit::Text, "The operator nearest above the launch, or the launching call; empty where it is unknown."),
-    column("Kernel name", Unit::Text, "The kernel."),
-    column("Kernel stream", Unit::Text, "The stream it ran on."),
-    column("Kernel duration (µs)_sum", Unit::Us, "Sum of its durations."),
-    column("Kernel duration (µs)_count", Unit::Count, "How often it ran."),
-    column("Kernel duration (µs)_mean", Unit::Us, "Mean duration."),
-    column("Kernel duration (µs)_min", Unit::Us, "Shortest duration."),
-    column("Kernel duration (µs)_max", Unit::Us, "Longest duration."),
-    column("Percent of kernels time (%)", Unit::Percent, "Share of the sum of all kernel durations."),
-    column("Percent of total time (%)", Unit::Percent, "Share of the total time of the GPU timeline."),
-];
 
 /// Position of the column that is missing in a trace without operators.
 const PARENT_OP: usize = 1;
@@ -51,50 +36,75 @@ struct Durations {
     label: Option<[Cell; 3]>,
 }
 
-pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
-    let profile = input.profile;
-    let has_cpu_ops = profile.has_cpu_ops();
-    let mut groups = group(input);
-    groups.arrange_by_largest(|(_, durations)| durations.sum_ns);
-    let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
-    let total_ns = input.sheet_timelines().total_ns();
-    groups
-        .iter()
-        .map(|(key, durations)| {
-            let text = |id| Cell::Text(profile.trace.strings.get(id).to_owned());
-            let known = |ns: Option<i64>| ns.map_or(Cell::Empty, us);
-            let mean_us = durations.sum_ns as f64 / durations.count as f64 / 1e3;
-            let mut row = vec![
-                key.category
-                    .map_or(Cell::Empty, |label| Cell::Text(label.to_owned())),
-                key.parent.map_or(Cell::Empty, text),
-                text(key.name),
-                key.stream.map_or(Cell::Empty, Cell::Int),
-                known(durations.range_ns.map(|_| durations.sum_ns)),
-                Cell::Int(durations.count),
-                durations
-                    .range_ns
-                    .map_or(Cell::Empty, |_| Cell::Float(mean_us)),
-                known(durations.range_ns.map(|range| range.0)),
-                known(durations.range_ns.map(|range| range.1)),
-                percent(durations.sum_ns, Some(kernels_ns)),
-                percent(durations.sum_ns, total_ns),
-            ];
-            row.extend(durations.label.clone().into_iter().flatten());
-            if !has_cpu_ops {
-                row.remove(PARENT_OP);
-            }
-            row
-        })
-        .collect()
+/// A row with what its cells need.
+struct Row<'a> {
+    profile: &'a Profile,
+    key: &'a Key,
+    runs: &'a Durations,
+    kernels_ns: i64,
+    total_ns: Option<i64>,
 }
 
-pub(super) fn columns(parts: &Parts) -> Vec<Column> {
-    let mut columns = [&COLUMNS[..], &labels::OF_KERNEL].concat();
+impl Row<'_> {
+    fn name(&self, name: Option<StringId>) -> Cell {
+        name.map_or(Cell::Empty, |name| {
+            text(self.profile.trace.strings.get(name))
+        })
+    }
+
+    /// A figure, where any duration is known.
+    fn known(&self, figure: impl Fn(&Durations, (i64, i64)) -> f64) -> Cell {
+        float(
+            self.runs
+                .range_ns
+                .map(|range| figure(self.runs, range) / 1e3),
+        )
+    }
+}
+
+fn own_columns<'a>(parts: &Parts) -> Vec<Col<Row<'a>>> {
+    let mut columns = columns![Row<'_>:
+        "Parent op category", Text, |of| text(of.key.category.unwrap_or_default()), "TraceLens's category of the operator; graph or runtime for launches outside operators.";
+        "Parent cpu_op", Text, |of| of.name(of.key.parent), "The operator nearest above the launch, or the launching call; empty where it is unknown.";
+        "Kernel name", Text, |of| of.name(Some(of.key.name)), "The kernel.";
+        "Kernel stream", Text, |of| known(of.key.stream), "The stream it ran on.";
+        "Kernel duration (µs)_sum", Us, |of| of.known(|of, _| of.sum_ns as f64), "Sum of its durations.";
+        "Kernel duration (µs)_count", Count, |of| int(of.runs.count), "How often it ran.";
+        "Kernel duration (µs)_mean", Us, |of| of.known(|of, _| of.sum_ns as f64 / of.count as f64), "Mean duration.";
+        "Kernel duration (µs)_min", Us, |of| of.known(|_, (min, _)| min as f64), "Shortest duration.";
+        "Kernel duration (µs)_max", Us, |of| of.known(|_, (_, max)| max as f64), "Longest duration.";
+        "Percent of kernels time (%)", Percent, |of| percent(of.runs.sum_ns, Some(of.kernels_ns)), "Share of the sum of all kernel durations.";
+        "Percent of total time (%)", Percent, |of| percent(of.runs.sum_ns, of.total_ns), "Share of the total time of the GPU timeline.";
+    ];
     if !parts.cpu_ops {
         columns.remove(PARENT_OP);
     }
     columns
+}
+
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    [described(own_columns(parts)), labels::OF_KERNEL.to_vec()].concat()
+}
+
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
+    let mut groups = group(input);
+    groups.arrange_by_largest(|(_, durations)| durations.sum_ns);
+    let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
+    let total_ns = input.sheet_timelines().total_ns();
+    let columns = own_columns(&input.parts);
+    let rows = groups.iter().map(|(key, runs)| {
+        let row = Row {
+            profile: input.profile,
+            key,
+            runs,
+            kernels_ns,
+            total_ns,
+        };
+        let mut cells = cells(&columns, &row);
+        cells.extend(runs.label.clone().into_iter().flatten());
+        cells
+    });
+    rows.collect()
 }
 
 /// A kernel under its operator, on all streams.

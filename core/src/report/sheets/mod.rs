@@ -270,7 +270,7 @@ pub const SHEETS: &[SheetKind] = &[
     of(layer_kernels::NAME, "Kernels of GPU graphs by layer", layer_kernels::columns, layer_kernels::rows),
     of("short_kernel_histogram", "Durations of short kernels", |_| short_kernels::HISTOGRAM_COLUMNS.to_vec(), short_kernels::histogram),
     of("short_kernels_summary", "Short kernels", short_kernels::summary_columns, short_kernels::summary),
-    of("nn_module_summary", "Modules by GPU time", |_| [&modules::COLUMNS[..], &SHARES].concat(), modules::rows),
+    of("nn_module_summary", "Modules by GPU time", modules::columns, modules::rows),
     of("coll_analysis", "Collectives", |_| described(collectives::columns()), collectives::rows),
     of(memory::SUMMARY, "Memory by device", |_| described(memory::summary_columns()), memory::summary_rows),
     of(memory::PEAK, "What holds the memory peak", |_| described(memory::peak_columns()), memory::peak_rows),

@@ -3,28 +3,33 @@
 //! A module's own time is what was launched in it and in no module inside it, so own times add up to all linked GPU
 //! activity. The backward pass runs outside modules.
 
-use super::{Shares, SheetInput};
+use super::{Parts, SHARES, Shares, SheetInput};
 use crate::base::format::without_number;
 use crate::base::interval::sum;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::names::MODULE;
 use crate::profile::Profile;
-use crate::report::columns::ms;
-use crate::report::sheet::{Cell, Column, Unit, column};
+use crate::report::columns::{Col, cells, columns, described, int, known, ms, text};
+use crate::report::sheet::{Cell, Column};
 use crate::trace::StringId;
 
 /// The row for GPU activity outside modules.
 const OUTSIDE: &str = "(outside modules)";
 
-#[rustfmt::skip]
-pub(super) const COLUMNS: [Column; 5] = [
-    column("nn.Module", Unit::Text, "The class of the module; all modules of a class are one row."),
-    column("Count", Unit::Count, "Calls of such modules."),
-    column("total_direct_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in no module inside it, summed."),
-    column("total_subtree_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once."),
-    column("kernel_count", Unit::Count, "Kernels, copies and fills launched in it and in no module inside it."),
-];
+fn own_columns() -> Vec<Col<ModuleTime>> {
+    columns![ModuleTime:
+        "nn.Module", Text, |of| text(&of.name), "The class of the module; all modules of a class are one row.";
+        "Count", Count, |of| known(of.n_calls), "Calls of such modules.";
+        "total_direct_kernel_time_ms", Ms, |of| ms(of.direct_ns), "Durations of GPU activity launched in it and in no module inside it, summed.";
+        "total_subtree_kernel_time_ms", Ms, |of| ms(of.subtree_ns), "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once.";
+        "kernel_count", Count, |of| int(of.n_kernels), "Kernels, copies and fills launched in it and in no module inside it.";
+    ]
+}
+
+pub(super) fn columns(_: &Parts) -> Vec<Column> {
+    [described(own_columns()), SHARES.to_vec()].concat()
+}
 
 /// GPU time of the modules of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,16 +96,10 @@ pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let times = module_times(input.profile);
     let mut shares = Shares::of(sum(times.iter().map(|time| time.direct_ns)));
+    let columns = own_columns();
     let rows = times.iter().map(|time| {
-        let mut cells = vec![
-            Cell::Text(time.name.clone()),
-            time.n_calls.map_or(Cell::Empty, |n| Cell::Int(n as i64)),
-            ms(time.direct_ns),
-            ms(time.subtree_ns),
-            Cell::Int(time.n_kernels as i64),
-        ];
-        cells.extend(shares.next(time.direct_ns));
-        cells
+        let shares = shares.next(time.direct_ns);
+        [&cells(&columns, time)[..], &shares].concat()
     });
     rows.collect()
 }
