@@ -194,12 +194,16 @@ fn ends(impact: Impact) -> (i64, i64) {
     (impact.low_ns, impact.high_ns)
 }
 
-/// Idle time of both, if each would be flagged for it on its own.
+/// Idle time of both, if each would be flagged for it on its own, or its report has a finding about it.
 fn idle(comparison: &Comparison) -> Option<Waste> {
     let sides = comparison.sides.as_ref().map(|side| &side.idle);
     let shares = sides.map(|idle| idle.sure.1);
-    let is_idle = |percent: f64| percent > comparison.thresholds.idle_flag_percent;
-    if !is_idle(shares.reference) || !is_idle(shares.target) {
+    let is_idle = |which| {
+        let mut findings = sides.get(which).findings.iter();
+        *shares.get(which) > comparison.thresholds.idle_flag_percent
+            || findings.any(|finding| finding.impact.is_some())
+    };
+    if !is_idle(Which::Reference) || !is_idle(Which::Target) {
         return None;
     }
     let times = sides.map(|idle| idle.sure.0);
@@ -221,9 +225,19 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         .causes
         .iter()
         .find(|(cause, _)| !cause.is_unsure())?;
-    let advice = sides
-        .target
-        .finding(main.0)
+    // The code in which most of it is spent, if that is the same in both.
+    let code = sides.map(|idle| {
+        let longest = idle.code.first()?;
+        let finding = longest.finding.as_ref()?;
+        (longest.ns > idle.sure.0 / 2).then_some((longest.place.as_str(), finding))
+    });
+    let in_code = code.target.filter(|(place, _)| {
+        let on_reference = code.reference;
+        on_reference.is_some_and(|(other, _)| other == *place)
+    });
+    let advice = in_code
+        .map(|(_, finding)| finding)
+        .or_else(|| sides.target.finding(main.0))
         .map(|finding| format::capitalized(&finding.model));
     // Each finding is about one cause. Without any, up to all of it can be saved.
     let savings = sides.map(|idle| {
@@ -246,7 +260,9 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
     );
     Some(Waste {
         key: "idle",
-        title: "Idle GPU".to_owned(),
+        title: in_code.map_or("Idle GPU".to_owned(), |(place, _)| {
+            format!("Idle GPU: {place}")
+        }),
         sentence: format!(
             "The GPU is idle for {} on the target, and for {} on the reference.",
             said.target, said.reference
@@ -427,6 +443,33 @@ mod tests {
         assert_contains(&waste.sentence, "1.35 ms (73");
         let busy = compared(&idle(1), &idle(150), H100);
         assert!(!keys(&busy).contains(&"idle"));
+    }
+
+    /// Ten gaps of 100 µs, 98 of them in one function, between kernels of 900 µs: 9 % of the run, which both reports find.
+    #[test]
+    fn code_that_keeps_the_gpu_idle_in_both_is_named() {
+        let logged = |frame: &str| {
+            (0..11).fold(Timetable::new(), |table, at| {
+                let from = at * 1_000;
+                let table = table.frame(frame, from + 910..from + 1_008);
+                let table = table.op("aten::mm", from + 4..from + 9);
+                table.launched("gemm", from + 5..from + 8, from + 10..from + 910)
+            })
+        };
+        let [info, save] = [
+            "logging/__init__.py(1467): info",
+            "torch/serialization.py(943): save",
+        ];
+        let title = |reference: &str| {
+            let comparison = compared(&logged(reference), &logged(info), H100);
+            let mut waste = comparison.waste.iter();
+            let idle = waste.find(|one| one.key == "idle").unwrap();
+            (idle.title.clone(), idle.times)
+        };
+        let times = pair(1_000_000, 1_000_000);
+        let named = "Idle GPU: `info` in `__init__.py:1467`".to_owned();
+        assert_eq!(title(info), (named, times));
+        assert_eq!(title(save), ("Idle GPU".to_owned(), times));
     }
 
     #[test]
