@@ -56,7 +56,7 @@ impl Impact {
     /// What an operation saves at the efficiency that such kernels usually reach.
     pub(crate) fn of_usual(row: &Row, band: Band) -> Option<Impact> {
         let roofline_ns = row.time_ns as f64 * row.efficiency_percent? / 100.0;
-        Some(Impact::of_band(row.time_ns, roofline_ns, band))
+        Some(Impact::of_band(row.steady_ns(), roofline_ns, band))
     }
 
     /// Kernels that would be eliminated.

@@ -22,7 +22,9 @@ pub struct Row {
     pub efficiency_percent: Option<f64>,
     /// The same by equal parts of the time in which several kernels compute; `None` if hardly any do.
     pub shared_percent: Option<f64>,
-    /// The rating of that, relative to what is usual for its kind.
+    /// What it takes longer in a part of the run in which all kernels are slower.
+    pub slowed_ns: i64,
+    /// The rating of its efficiency, relative to what is usual for its kind.
     pub assessment: Option<Assessment>,
     /// What limits it.
     pub bound: Option<Bound>,
@@ -40,10 +42,25 @@ impl Row {
         self.efficiency_percent.filter(|_| !self.is_anomaly)
     }
 
-    /// By what it is judged: kernels that share the GPU with others need not reach the roofline, unless it is an anomaly.
+    /// By what it is judged: kernels that share the GPU with others need not reach the roofline, and a slow part of the
+    /// run is no fault of theirs, unless it is an anomaly.
     pub(crate) fn judged_percent(&self) -> Option<f64> {
-        let percent = self.shared_percent.or(self.efficiency_percent);
-        percent.filter(|_| !self.is_anomaly)
+        self.steady_percent().filter(|_| !self.is_anomaly)
+    }
+
+    /// Its time at the speed that it has in most of the run.
+    pub(crate) fn steady_ns(&self) -> i64 {
+        self.time_ns.saturating_sub(self.slowed_ns).max(0)
+    }
+
+    /// Percent of the roofline at that speed, in its part of the GPU.
+    pub(crate) fn steady_percent(&self) -> Option<f64> {
+        let percent = self.shared_percent.or(self.efficiency_percent)?;
+        let steady = percent * self.time_ns as f64 / self.steady_ns().max(1) as f64;
+        Some(match self.slowed_ns {
+            0 => percent,
+            _ => steady.min(percent.max(100.0)),
+        })
     }
 
     /// What limits it and how far it is from that limit: the group of operations without a named cause.

@@ -124,8 +124,8 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             ]
         },
         saves: Saves::Each(|_, observed| {
-            let percent = observed.row.efficiency_percent?;
-            Some(Impact::of_efficiency(observed.row.time_ns, percent))
+            let percent = observed.row.steady_percent()?;
+            Some(Impact::of_efficiency(observed.row.steady_ns(), percent))
         }),
         ..Rule::BASE
     },

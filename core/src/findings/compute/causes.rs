@@ -10,7 +10,6 @@ use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
 use crate::names::HelperKind;
 use crate::profile::measured::MeasuredOperations;
-use crate::profile::slowdown::Slowdown;
 
 /// A step with a smaller share of the gap is not named as the main cause.
 const LEAST_SHARE: f64 = 0.2;
@@ -56,9 +55,7 @@ fn main_cause_without(waterfall: &Waterfall, outside: Option<Cause>) -> Option<C
 /// that is a large part of its time.
 pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Option<Cause> {
     // Where all kernels are slower in a part of the run, that is a finding about the run.
-    let slowdown = Slowdown::of(input.profile);
-    let slowdown = Option::as_ref(&slowdown);
-    let is_of_run = slowdown.is_some_and(|all| all.of_operation(row.operation).is_some());
+    let is_of_run = row.slowed_ns > 0;
     if let Some(waterfall) = waterfall {
         return main_cause_without(waterfall, is_of_run.then_some(Cause::Spread));
     }

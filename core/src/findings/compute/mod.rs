@@ -15,6 +15,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
+use crate::profile::slowdown::Slowdown;
 
 pub use super::narrower::{is_wide, saved_by_16_bit};
 pub use causes::{
@@ -49,6 +50,12 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     }
     let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
     let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
+    let slowdown = Slowdown::of(input.profile);
+    let slowed_ns = |at: usize| {
+        let slowdown = Option::as_ref(&slowdown);
+        let slowed = slowdown.and_then(|slowdown| slowdown.of_operation(at));
+        slowed.map_or(0, |slowed| slowed.excess_ns)
+    };
     let assessment = |evaluation: &Evaluation| {
         let achieved = evaluation.plausible()?;
         Some(Assessment::of(
@@ -69,6 +76,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
                 .achieved
                 .map(|achieved| achieved.percent_of_roofline),
             shared_percent: shared_percent(operation, evaluation),
+            slowed_ns: slowed_ns(at),
             assessment: assessment(evaluation),
             bound: evaluation.roofline.map(|roofline| roofline.bound),
             is_anomaly: evaluation.is_anomaly,

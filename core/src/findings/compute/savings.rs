@@ -30,15 +30,15 @@ pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, V
 /// saves.
 pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
     let share = row.judged_percent()? / 100.0;
-    let ns = (row.time_ns as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
+    let ns = (row.steady_ns() as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
     Some(ns).filter(|ns| *ns > 0)
 }
 
 /// What an operation saves by its gap to the roofline; `None` without a model.
 pub fn impact_of_gap(row: &Row) -> Option<Impact> {
-    let percent = row.shared_percent.or(row.efficiency_percent)?;
-    let gap = Impact::of_efficiency(row.time_ns, percent);
-    Some(gap.within(row.time_ns - least_ns(row)))
+    let (time_ns, percent) = (row.steady_ns(), row.steady_percent()?);
+    let gap = Impact::of_efficiency(time_ns, percent);
+    Some(gap.within(time_ns - least_ns(row)))
 }
 
 /// The part without a named cause: all that a better kernel could save.

@@ -197,7 +197,7 @@ impl<'a> Observed<'a> {
     /// Its time without that of layout changes and of copying patches.
     fn computing_ns(&self) -> i64 {
         let others_ns = self.layout.1.saturating_add(self.patches_ns);
-        self.row.time_ns.saturating_sub(others_ns).max(0)
+        self.row.steady_ns().saturating_sub(others_ns).max(0)
     }
 }
 
