@@ -99,7 +99,7 @@ fn what_is_far_from_its_roofline_has_a_named_cause() {
             .max_by_key(|(at, one)| (one.measured_ns, Reverse(*at)));
         let longest = longest.map_or_else(String::new, |(at, one)| {
             let name = opened.profile.operations()[*at].short_name(&opened.profile);
-            let step = one.largest().map(|step| step.text());
+            let step = one.largest(None).map(|step| step.text());
             let first = one
                 .facts
                 .first()

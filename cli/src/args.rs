@@ -97,7 +97,9 @@ pub(crate) struct JobArgs {
     #[arg(value_name = "DIR|FILE", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Write the report files and the digests into this folder; it is created if missing
+    /// Write the report files and the digests into this folder
+    ///
+    /// It is created if missing; files of the same names in it are replaced, and all others stay.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
@@ -216,7 +218,9 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) check: CheckArgs,
 
-    /// Write the report files into this folder; it is created if missing
+    /// Write the report files into this folder
+    ///
+    /// It is created if missing; files of the same names in it are replaced, and all others stay.
     #[arg(short, long, value_name = "DIR", help_heading = FILES)]
     pub(crate) output: Option<PathBuf>,
 
@@ -319,7 +323,9 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) check: CheckArgs,
 
-    /// Write the files of the comparison into this folder; it is created if missing
+    /// Write the files of the comparison into this folder
+    ///
+    /// It is created if missing; files of the same names in it are replaced, and all others stay.
     #[arg(short, long, value_name = "DIR", help_heading = FILES)]
     pub(crate) output: Option<PathBuf>,
 

@@ -177,8 +177,8 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let heads = ["steps", &a, &b, ">ratio"];
     text::section(out, heads, steps(input.comparison()))?;
     let what = match input.comparison().per_step() {
-        Some(_) => "what differs most in as many steps",
-        None => "what differs most",
+        Some(_) => "~what differs most in as many steps",
+        None => "~what differs most",
     };
     let heads = [what, &a, &b, ">difference", ""];
     text::section(out, heads, operations(input.comparison(), &names))?;
@@ -227,13 +227,7 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
         [gap.number.to_string(), saves, title]
     });
     text::section(out, [">", "", "findings"], rows)?;
-    let rest = report::rest(ranked.len().saturating_sub(TOP_GAPS));
-    let details = is_all.then(|| report::DETAILS.to_owned());
-    let sentences: Vec<String> = [rest, details].into_iter().flatten().collect();
-    match sentences.is_empty() {
-        true => Ok(()),
-        false => writeln!(out, "\n{}", sentences.join(" ")),
-    }
+    report::write_rest(ranked.len().saturating_sub(TOP_GAPS), is_all, out)
 }
 
 /// The components of GPU time, and the total; nothing if neither trace has any.

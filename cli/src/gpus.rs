@@ -11,7 +11,7 @@ use crate::{Failure, text};
 /// Prints one line per GPU.
 pub(crate) fn run(out: &mut Out) -> Result<(), Failure> {
     #[rustfmt::skip]
-    let heads = ["--gpu", "device", ">memory", ">bandwidth", ">BF16 matrix", ">FP8 matrix", ">FP32 vector"];
+    let heads = ["--gpu", "~device", ">memory", ">bandwidth", ">BF16 matrix", ">FP8 matrix", ">FP32 vector"];
     let rows: Vec<[String; 7]> = GPUS.iter().map(row).collect();
     text::write(out, heads, &rows)?;
     writeln!(

@@ -17,7 +17,7 @@ use dormer_core::output::{archive, export};
 use crate::args::JobArgs;
 use crate::output::Destination;
 use crate::stdout::Out;
-use crate::{Failure, output, stdout, text};
+use crate::{Failure, output, report, stdout, text};
 use files::find;
 
 /// Formats that can be printed, each with its file.
@@ -73,7 +73,8 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         }
         return output::print(path, &outputs, out);
     }
-    summary(outputs.overview(), n_windows, out)?;
+    let is_all = matches!(destination, Destination::Summary);
+    summary(outputs.overview(), n_windows, is_all, out)?;
     if let Destination::Files(folder) = destination {
         let archive = || archive::file_name(["job"]);
         output::write(folder, &args.format, &outputs, archive, out)?;
@@ -97,7 +98,12 @@ fn complain_of(excluded: &[Excluded]) {
 }
 
 /// The headline, the findings with the largest savings, the ranks.
-fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Result<()> {
+fn summary(
+    overview: &JobOverview,
+    n_windows: usize,
+    is_all: bool,
+    out: &mut Out,
+) -> io::Result<()> {
     let about = overview.about.iter();
     let about: Vec<String> = about
         .map(|(label, text)| format!("{label}: {text}"))
@@ -128,10 +134,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
         [number.to_string(), card.title.clone(), saves.to_owned()]
     });
     text::section(out, ["", "finding", "saves"], cards)?;
-    if n_more > 0 {
-        let more = format::counted(n_more as u64, "more finding");
-        writeln!(out, "{more} in the report (-o DIR).")?;
-    }
+    report::write_rest(n_more, is_all, out)?;
     let notes = overview.quality.iter();
     if !overview.quality.is_empty() {
         writeln!(out)?;

@@ -66,7 +66,9 @@ fn main() -> ExitCode {
     let stdout = io::stdout().lock();
     let is_terminal = stdout.is_terminal();
     let mut buffer = io::BufWriter::new(stdout);
-    let mut out = Out::new(&mut buffer, is_terminal);
+    let size = is_terminal.then(terminal_size::terminal_size).flatten();
+    let width = size.map(|(width, _)| usize::from(width.0));
+    let mut out = Out::new(&mut buffer, is_terminal).with_width(width);
     let done = match &args.command {
         Command::Report(args) => report::run(args, &mut out),
         Command::Compare(args) => compare::run(args, &mut out),

@@ -31,7 +31,7 @@ use crate::{Failure, after, captures, checks, choices, input, output, parallel, 
 const TOP: usize = 5;
 
 /// Where the rest is, if no files are written.
-pub(crate) const DETAILS: &str =
+const DETAILS: &str =
     "The report has the details: --format md prints it, -o DIR writes it with all tables.";
 
 /// Formats that can be printed, each with its file.
@@ -198,7 +198,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
         }
     };
     let time = format!(">{}", overview.measure.label());
-    text::section(out, ["top operations", ">calls", &time, share], rows)?;
+    text::section(out, ["~top operations", ">calls", &time, share], rows)?;
     writeln!(out)?;
     quality(overview, out)?;
     match &overview.hardware.gpu {
@@ -255,8 +255,18 @@ fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> 
     }
 }
 
+/// Where the rest is, if there is any: of the findings, and of everything if no files are written.
+pub(crate) fn write_rest(n_more: usize, is_all: bool, out: &mut Out) -> io::Result<()> {
+    let details = is_all.then(|| DETAILS.to_owned());
+    let sentences: Vec<String> = [rest(n_more), details].into_iter().flatten().collect();
+    match sentences.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "\n{}", sentences.join(" ")),
+    }
+}
+
 /// Where the findings are that the summary omits.
-pub(crate) fn rest(n: usize) -> Option<String> {
+fn rest(n: usize) -> Option<String> {
     match n {
         0 => None,
         1 => Some("One more finding is in the report.".to_owned()),

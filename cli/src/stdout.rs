@@ -12,11 +12,26 @@ use crate::text;
 pub(crate) struct Out<'a> {
     to: &'a mut dyn Write,
     is_terminal: bool,
+    /// The columns of the terminal.
+    width: Option<usize>,
 }
 
 impl<'a> Out<'a> {
     pub(crate) fn new(to: &'a mut dyn Write, is_terminal: bool) -> Out<'a> {
-        Out { to, is_terminal }
+        Out {
+            to,
+            is_terminal,
+            width: None,
+        }
+    }
+
+    /// The same on a terminal with so many columns, if known.
+    pub(crate) fn with_width(self, width: Option<usize>) -> Out<'a> {
+        Out { width, ..self }
+    }
+
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
     }
 
     pub(crate) fn is_terminal(&self) -> bool {

@@ -34,6 +34,7 @@ fn without_anything_to_analyze_a_command_ends_with_1() {
     let folder = Folder::with("trace.json", TRACE);
     folder.add("empty.json", "");
     folder.add("none.json", r#"{"traceEvents": []}"#);
+    folder.add("digest.json", r#"{"dormer_digest": 1, "file": {}}"#);
     folder.add("cut.json", r#"{"traceEvents": [{"ph": "X", "cat"#);
     folder.add(
         "names.json",
@@ -42,6 +43,10 @@ fn without_anything_to_analyze_a_command_ends_with_1() {
     for (arguments, sentence) in [
         ("empty.json", "empty.json: the file is empty"),
         ("none.json", "none.json: the trace has no events"),
+        (
+            "digest.json",
+            "digest.json: this is the digest of a rank, which `dormer job` and the page open",
+        ),
         (
             "cut.json",
             "cut.json: the trace has no events. The trace ends before it is closed",

@@ -36,7 +36,9 @@ pub(super) fn two_ranks() -> Folder {
 #[test]
 fn the_ranks_of_a_job_are_distinguished_and_written() {
     let folder = two_ranks();
-    folder.run("job . -o out").done();
+    let details = "The report has the details: --format md prints it";
+    assert!(folder.run("job .").done().contains(details));
+    assert!(!folder.run("job . -o out").done().contains(details));
     let sheet = folder.read("out/job_csvs/straggler_summary.csv");
     assert!(sheet.contains("\n1,0.0,0.0,1,0,100.0,1,60.0,"), "{sheet}");
     for path in [
