@@ -103,14 +103,21 @@ impl ImportErrorKind {
     /// What the file is instead of a trace.
     fn unexpected(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use ImportErrorKind::*;
+        let has = |keys: &[String], wanted: &str| keys.iter().any(|key| key == wanted);
         let found = match self {
             Empty => "the file is empty",
             Html => "this is a web page, perhaps a login page saved in the trace's place",
             NoTraceEvents(keys) if keys.is_empty() => {
                 "this is an empty JSON object without traceEvents"
             }
-            NoTraceEvents(keys) if keys.iter().any(|key| key == "traceEvents") => {
+            NoTraceEvents(keys) if has(keys, "traceEvents") => {
                 "`traceEvents` in this JSON is not a list of events"
+            }
+            NoTraceEvents(keys) if has(keys, "dormer_digest") => {
+                "this is the digest of a rank, which `dormer job` and the page open"
+            }
+            NoTraceEvents(keys) if has(keys, "dormer_fleet") => {
+                "this is the summary of a fleet, which the page opens"
             }
             NoTraceEvents(keys) => {
                 &format!("this JSON has no traceEvents, only `{}`", keys.join("`, `"))
