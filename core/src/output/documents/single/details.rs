@@ -254,7 +254,7 @@ fn data(source: &Input, ranked: &RankedFinding) -> Document {
         let mut line = code(&name_of(source, operation), 80);
         let shapes = match shapes(&input, operation) {
             none if none.is_empty() => none,
-            shapes => format!(" of {shapes}"),
+            shapes => format!(" ({shapes})"),
         };
         line.push(Span::Text(format!(
             "{shapes}: {} in {}",

@@ -251,7 +251,7 @@ fn kernels_are_told_apart_and_what_a_sheet_leaves_out_is_said() {
     assert_contains(&fair, &[&format!("- {short}: 10.0 ms in 1 call")]);
     assert_contains(
         &fair,
-        &["- `aten::mm` of 512×512, 512×512 bf16: 5.90 ms in 1 call"],
+        &["- `aten::mm` (512×512, 512×512 bf16): 5.90 ms in 1 call"],
     );
     let part = "This sheet only counts GPU activity of known launching calls";
     assert_contains(&rough, &[&format!("| {short} | 10.0 ms |"), part]);
