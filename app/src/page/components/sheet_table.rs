@@ -106,7 +106,7 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
     };
     let hint = "All words must match; fields such as dur>1ms or category:gemm compare columns. The question mark lists them.";
     view! {
-            {search_field("filter", format!("Filter {noun}"), "Filter: mm 2816, dur>1ms", Some(hint), set, |_| {})}
+            {search_field("filter", format!("Filter {noun}"), "mm 2816, dur>1ms", Some(hint), set, |_| {})}
             {search_help()}
             {only()}
             <p class="count" role="status" data-testid="count">

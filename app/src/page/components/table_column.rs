@@ -48,7 +48,7 @@ impl Width {
             Width::Name => ("w-name", false, 190.0, 150.0),
             Width::Phrase => ("w-name", false, 212.0, 190.0),
             Width::Label => ("w-label", false, 132.0, 132.0),
-            Width::Word => ("w-figure", false, 90.0, 82.0),
+            Width::Word => ("w-word", false, 98.0, 98.0),
             Width::Number => ("w-number", true, 104.0, 104.0),
             Width::Signed => ("w-signed", true, 122.0, 122.0),
             Width::Figure => ("w-figure", true, 90.0, 82.0),

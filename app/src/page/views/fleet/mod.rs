@@ -73,6 +73,7 @@ fn open(opened: &Arc<FleetOpened>) -> AnyView {
         <article class="overview job fleet" data-testid="fleet">
             <section class="lead"><h1 data-testid="headline">{title_line(&opened.sentence)}</h1></section>
             {pairs("facts", opened.facts.clone())}
+            {changes.is_none().then(|| view! { <h2 class="unseen">"All runs"</h2> })}
             {changes}
             {table(&["lost", "findings"])}
             {trends(opened.trends.clone(), has_builds)}
