@@ -116,6 +116,19 @@ fn the_minimap_shows_the_whole_run_and_moves_the_window() {
 }
 
 #[test]
+fn another_theme_redraws_the_lanes() {
+    on_timeline("timeline-theme", &[30; 20], async |page| {
+        let drawn = "$('#lanes canvas').toDataURL()";
+        page.go("#/timeline?theme=light").await;
+        page.wait_for("document.documentElement.dataset.theme === 'light'")
+            .await;
+        let light = page.value::<Value>(drawn).await;
+        page.go("#/timeline?theme=dark").await;
+        page.wait_for(&format!("{drawn} !== {light}")).await;
+    });
+}
+
+#[test]
 fn events_are_searched_by_name_with_next_and_previous() {
     on_timeline("timeline-search", &[30; 20], async |page| {
         page.enter("#search", "aten::mm").await;

@@ -28,6 +28,12 @@ impl AppState {
         self.of_place(|place| place.theme)
     }
 
+    /// Follows the theme, for what is drawn in colors that are read from the page.
+    pub fn track_theme(self) {
+        // An unread memo does not follow its sources: it must be read, not only tracked.
+        let _ = self.theme().get();
+    }
+
     /// Changes the place and its hash, without a new history entry.
     pub fn go(self, change: impl FnOnce(&mut Place)) {
         self.change_place(change, |_, to| browser::replace_hash(to.hash()));

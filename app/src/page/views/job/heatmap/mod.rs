@@ -30,7 +30,7 @@ pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(frame, move |width, _| map.canvas.resize(width, 0.0));
     Effect::new(move || {
-        map.state.theme().track();
+        map.state.track_theme();
         map.canvas.read_colors(|| Some(tokens()));
     });
     Effect::new(move || {

@@ -119,7 +119,7 @@ fn chart(strip: Strip) -> AnyView {
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(frame, move |width, _| strip.canvas.resize(width, 0.0));
     Effect::new(move || {
-        strip.state.theme().track();
+        strip.state.track_theme();
         strip.canvas.read_colors(|| Some(tokens()));
     });
     Effect::new(move || {

@@ -123,7 +123,7 @@ impl Model {
         });
         Effect::new(move || model.keep_drawn());
         Effect::new(move || {
-            model.state.theme().track();
+            model.state.track_theme();
             model.scene.track();
             let tokens = move || model.outline.try_with_untracked(|of| of.tokens.clone());
             model.canvas.read_colors(tokens);

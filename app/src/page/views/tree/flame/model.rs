@@ -52,7 +52,7 @@ impl Model {
             model.focused.set(block);
         });
         Effect::new(move || {
-            tree.list.state.theme().track();
+            tree.list.state.track_theme();
             model.drawing.track();
             let tokens = move || model.drawing.try_with_untracked(|of| of.tokens.clone());
             model.canvas.read_colors(tokens);
