@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use dormer_core::base::value::Value;
 use dormer_core::report::details::{DetailsSubject, OpDetails};
-use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::report::sheet::Cell;
+use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::trace::Dims;
 
 use super::{captured, fact, is_near, known_percent};

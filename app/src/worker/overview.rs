@@ -4,8 +4,8 @@ use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
 use dormer_core::hardware::Basis;
 use dormer_core::names::Family;
-use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::report::overview::{Hardware, Overview as Found, WorkTime};
+use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::{Profile, Report};
 
 use super::findings::findings;

@@ -9,8 +9,8 @@ use dormer_core::profile::Profile;
 use dormer_core::profile::launch::GpuId;
 use dormer_core::profile::window::WorkSteps;
 use dormer_core::report::details::{DetailsSubject, KernelKey};
-use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::report::sheet::{Cell, Unit};
+use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::trace::Category;
 
 use super::cells::text;

@@ -5,8 +5,8 @@ use dormer_core::names::{Certainty, Family};
 use dormer_core::profile::kernels::GpuWork;
 use dormer_core::profile::operations::Operation;
 use dormer_core::report::details::DetailsSubject;
-use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::report::sheet::{Cell, Column, Sheet};
+use dormer_core::report::sheets::ops_summary::OperatorRows;
 use dormer_core::report::{KernelRuns, kernel_runs, module_of};
 use dormer_core::{Profile, Report};
 
