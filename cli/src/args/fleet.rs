@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use dormer_core::fleet::Metric;
 use dormer_core::hardware::GpuSpec;
 use dormer_core::tables::TABLES;
 
-use super::values::{from_one, gpu_of};
+use super::values::gpu_of;
 use super::{AnalysisArgs, GPU, RedactArgs};
 
 /// How `dormer fleet` ends.
@@ -144,6 +144,14 @@ fn metrics() -> impl TypedValueParser<Value = Metric> {
         all.find(|metric| metric.key() == key)
             .unwrap_or(Metric::Total)
     })
+}
+
+/// A whole number from 1 on.
+fn from_one<T>() -> RangedU64ValueParser<T>
+where
+    T: TryFrom<u64> + Clone + Send + Sync,
+{
+    RangedU64ValueParser::new().range(1..)
 }
 
 /// Which traces, into which store, and how.

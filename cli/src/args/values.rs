@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use dormer_core::base::interval::Interval;
 use dormer_core::findings::Priority;
 use dormer_core::hardware::{self, Basis, GpuSpec};
@@ -99,14 +99,6 @@ pub(super) fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
     let text = small_file(path, hardware::MAX_FILE_BYTES)?;
     let spec = hardware::parse(&text).map_err(|error| error.to_string())?;
     Ok(Arc::new(spec))
-}
-
-/// A whole number from 1 on.
-pub(super) fn from_one<T>() -> RangedU64ValueParser<T>
-where
-    T: TryFrom<u64> + Clone + Send + Sync,
-{
-    RangedU64ValueParser::new().range(1..)
 }
 
 /// A number above zero.

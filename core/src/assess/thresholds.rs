@@ -210,7 +210,7 @@ thresholds! {
         memory_churn_ratio: Ratio = 3.0, "… are churn when an operator allocates more than this times the peak in them.";
     }
     "Steps" {
-        step_slow_percent: Percent = 20.0, "A step of a serving engine is slow when it takes this much longer than the median of the steps like it, and stands out of how they vary.";
+        step_slow_percent: Percent = 20.0, "A step is slow when it takes this much longer than the median; a step of a serving engine when it takes so much longer than the steps like it, and stands out of how they vary.";
         step_trend_percent: Percent = 2.0, "Steps become slower, or faster, when their time changes by at least this share of its median over the recording, steadily.";
     }
     "Comparison" {

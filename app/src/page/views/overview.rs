@@ -67,7 +67,7 @@ fn of_work(overview: &Overview) -> Overview {
 fn time_split(work: &Overview) -> impl IntoView + use<> {
     let split =
         (!work.split.is_empty()).then(|| split_bar(work.split.clone(), work.families.clone()));
-    view! { {split} {most(&work.top, &work.top_measure)} }
+    view! { {split} {most(work)} }
 }
 
 fn key_facts(work: &Overview) -> impl IntoView + use<> {
@@ -160,13 +160,13 @@ fn by_category(work: &Overview) -> Option<impl IntoView + use<>> {
 const N_MOST: usize = 4;
 
 /// The operations with the most time, in a line; their table is farther below.
-fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
-    let noun = if top.first()?.is_kernel {
-        "kernel"
-    } else {
-        "operation"
+fn most(work: &Overview) -> Option<impl IntoView + use<>> {
+    let measure = &work.top_measure;
+    let noun = match work.top_is_kernels {
+        true => "kernel",
+        false => "operation",
     };
-    let names = each(top.iter().take(N_MOST), |one| {
+    let names = each(work.top.iter().take(N_MOST), |one| {
         let name = shown_name(one);
         view! {
             <li class=format!("c-{}", one.time.family.token())>
@@ -176,11 +176,13 @@ fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
             </li>
         }
     });
-    Some(view! {
-        <div class="most" data-testid="most">
-            <p id="most-of">{format!("{measure} by {noun}:")}</p>
-            <ul aria-labelledby="most-of">{names}</ul>
-        </div>
+    (!work.top.is_empty()).then(|| {
+        view! {
+            <div class="most" data-testid="most">
+                <p id="most-of">{format!("{measure} by {noun}:")}</p>
+                <ul aria-labelledby="most-of">{names}</ul>
+            </div>
+        }
     })
 }
 

@@ -10,7 +10,7 @@ use crate::compare::words;
 use crate::findings::{Words, fill};
 use crate::names::Family;
 
-pub(super) const FEW_PARTNERS: &str = "Only {percent} of the kernel time of the target is in operations that the reference has, too: compare categories rather than single operations.";
+pub(super) const FEW_PARTNERS: &str = "{share} of the kernel time of the target is in operations that the reference has, too: compare categories rather than single operations.";
 
 pub(super) const OTHER_WEIGHTS: &str = "Most GEMMs have other weights ({shapes} instead of {reference_shapes}): the traces are of different models, or of one model in two sizes. Which of them is faster says nothing about how well it runs.";
 
@@ -57,7 +57,11 @@ fn other_weights(comparison: &Comparison) -> Option<Words> {
 
 pub(super) fn few_partners(comparison: &Comparison) -> Option<Words> {
     let percent = comparison.partners_percent(Which::Target)?;
-    let words = || vec![("percent", format::percent(percent))];
+    let share = match percent > 0.0 {
+        true => format!("Only {}", format::percent(percent)),
+        false => "None".to_owned(),
+    };
+    let words = || vec![("share", share)];
     comparison.has_few_partners().then(words)
 }
 
