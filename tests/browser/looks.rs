@@ -1,11 +1,14 @@
-//! Screenshots of every view and state, for manual inspection; and automatic checks: what does not fit, and what
-//! axe-core reports.
+//! Automatic checks of every view and state: what does not fit, and what axe-core reports. With `DORMER_SCREENSHOTS`
+//! set, also screenshots, for manual inspection.
 
 use serde_json::json;
 
 use super::accessibility::{Axe, Rules};
 use super::page::{Page, VIEWS, settled, with_page};
 use super::states::{Opened, visit};
+
+/// The variable that asks for screenshots. They take a large part of the time of these tests.
+const SCREENSHOTS: &str = "DORMER_SCREENSHOTS";
 
 /// A window: its name, width and height in CSS pixels.
 type Size = (&'static str, u32, u32);
@@ -45,10 +48,10 @@ fn all_is_well_in_a_large_window() {
     all_is_well(&FEW, LARGE, "light", Rules::OfSize);
 }
 
-/// Takes a screenshot of every state in one size and theme; fails if something does not fit, or if axe-core reports a
-/// violation.
+/// Visits every state in one size and theme; fails if something does not fit, or if axe-core reports a violation.
 fn all_is_well(all: &[Opened], (size, width, height): Size, theme: &str, rules: Rules) {
     let axe = Axe::new(rules);
+    let takes_screenshots = std::env::var_os(SCREENSHOTS).is_some();
     // Longer texts in the same components: their colors are those of the sample.
     let axe_of_real = axe.as_ref().map(Axe::without_colors);
     with_page(&format!("looks-{theme}-{size}"), async |page| {
@@ -61,7 +64,9 @@ fn all_is_well(all: &[Opened], (size, width, height): Size, theme: &str, rules: 
             };
             visit(page, opened, theme, async |page, state| {
                 let name = format!("{state}-{theme}-{size}");
-                page.screenshot(&format!("{name}.png")).await;
+                if takes_screenshots {
+                    page.screenshot(&format!("{name}.png")).await;
+                }
                 let mut of_state = misfits_of(page).await;
                 if let Some(axe) = &axe {
                     of_state.extend(axe.wrong(page).await);

@@ -1,7 +1,8 @@
 //! The built page in a real Chromium, driven through WebDriver.
 //!
 //! Each test has its own tab and server. The page must have been built into `dist/`, and Chromium with its driver must
-//! be installed; otherwise the tests report that and pass, unless `CI` is set. Screenshots are in `tests/output/`.
+//! be installed; otherwise the tests report that and pass, unless `CI` is set. Screenshots are in `tests/output/`: of what
+//! failed, and with `DORMER_SCREENSHOTS` set, of every view and state.
 
 mod accessibility;
 mod captures;

@@ -1,5 +1,5 @@
-//! Everything the page can show: every view, and the states within views. Screenshots are taken of all of them, and
-//! axe-core checks all of them.
+//! Everything the page can show: every view, and the states within views. axe-core checks all of them, and screenshots
+//! can be taken of all.
 //!
 //! To add a state: a row in the list of what must be open for it.
 
