@@ -248,20 +248,24 @@ fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> 
     let rest = rest(ranked.len().saturating_sub(TOP));
     let details = is_all.then(|| DETAILS.to_owned());
     let sentences = [asides.together, asides.nothing, rest, asides.small, details];
-    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
-    match sentences.is_empty() {
-        true => Ok(()),
-        false => writeln!(out, "\n{}", text::printable(&sentences.join(" "))),
-    }
+    write_sentences(sentences, out)
 }
 
 /// Where the rest is, if there is any: of the findings, and of everything if no files are written.
 pub(crate) fn write_rest(n_more: usize, is_all: bool, out: &mut Out) -> io::Result<()> {
     let details = is_all.then(|| DETAILS.to_owned());
-    let sentences: Vec<String> = [rest(n_more), details].into_iter().flatten().collect();
+    write_sentences([rest(n_more), details], out)
+}
+
+/// Writes a paragraph; nothing if it has no sentence.
+fn write_sentences<const N: usize>(
+    sentences: [Option<String>; N],
+    out: &mut Out,
+) -> io::Result<()> {
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     match sentences.is_empty() {
         true => Ok(()),
-        false => writeln!(out, "\n{}", sentences.join(" ")),
+        false => writeln!(out, "\n{}", text::printable(&sentences.join(" "))),
     }
 }
 
