@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use syn::visit::{self, Visit};
 
@@ -31,8 +32,8 @@ fn modules_use_only_those_before_them() {
         let name = module.first()?;
         MODULES.iter().position(|module| module == name)
     };
-    let steps_back: Vec<String> = uses()
-        .into_iter()
+    let steps_back: Vec<String> = USES
+        .iter()
         .filter(|((from, to), _)| place(from) < place(to))
         .map(|((from, to), files)| format!("{} uses {}: {files:?}", from[0], to[0]))
         .collect();
@@ -53,8 +54,8 @@ fn every_folder_is_listed() {
 fn no_modules_stand_in_a_circle() {
     // Dependencies between siblings: for each use, the two modules where their paths diverge.
     let mut dependencies: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
-    for (from, to) in uses().into_keys() {
-        let n_shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    for (from, to) in USES.keys() {
+        let n_shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
         if n_shared < from.len() && n_shared < to.len() {
             let [from, to] = [from, to].map(|path| path[..=n_shared].to_vec());
             dependencies.entry(from).or_default().insert(to);
@@ -136,7 +137,7 @@ fn sources() -> Vec<(Module, PathBuf, String)> {
 }
 
 /// All uses, except in tests.
-fn uses() -> Uses {
+static USES: LazyLock<Uses> = LazyLock::new(|| {
     let sources = sources();
     let modules: BTreeSet<Module> = sources.iter().map(|(module, ..)| module.clone()).collect();
     let parsed: Vec<(Module, String, syn::File)> = sources
@@ -176,7 +177,7 @@ fn uses() -> Uses {
         }
     }
     uses
-}
+});
 
 /// The re-exports of `lib.rs`: "Profile" is `profile::Profile`.
 fn reexports() -> BTreeMap<String, Vec<String>> {

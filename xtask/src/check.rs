@@ -1,8 +1,10 @@
 //! `cargo xtask test`: everything that must pass before a change is accepted.
 
+use std::fmt::Display;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::page::{self, Effort};
 use crate::project::{Failure, Project, run, shown};
@@ -11,55 +13,78 @@ use crate::{tools, trunk};
 
 /// Sets up what the checks need, runs them all, and ends with the count of tests.
 ///
-/// A failing check does not stop the others: one run shows everything that is wrong.
+/// A failing check does not stop the others: one run shows everything that is wrong. The page is compiled beside the
+/// lints and the tests: each of them leaves a core idle for a third of the time.
 pub(crate) fn test(project: &Project) -> Result<(), Failure> {
     tools::for_lints(project)?;
     tools::for_page(project)?;
     tools::for_browser(project)?;
     tools::for_accessibility(project)?;
 
-    let (mut failed, mut times) = (Vec::new(), Vec::new());
-    let mut time = |name: &str, started: Instant| {
-        times.push(format!("{name} {} s", started.elapsed().as_secs()));
-    };
-    for (name, check) in CHECKS {
-        heading(name);
-        let started = Instant::now();
-        if let Err(why) = check(project) {
-            println!("{why}");
-            failed.push(*name);
+    let mut results = Results::default();
+    thread::scope(|scope| {
+        let page = scope.spawn(|| timed(|| page::build(project, Effort::Release)));
+        for (name, check) in CHECKS {
+            heading(name);
+            results.add(name, timed(|| check(project)));
         }
-        time(name, started);
-    }
-    heading("tests");
-    let started = Instant::now();
-    let skips = Skips::new(project)?;
-    let count = run_tests(tests(project).env(skips::FILE, skips.file()))?;
-    if !count.succeeded {
-        failed.push("tests");
-    }
-    time("tests", started);
+        heading("page");
+        let panicked = |_| (Duration::ZERO, Err("building the page panicked".to_owned()));
+        results.add("page", page.join().unwrap_or_else(panicked));
+    });
+    heading("page by Trunk");
+    results.add("page by Trunk", timed(|| trunk::compare(project)));
 
-    println!("\n{}.", times.join(", "));
+    heading("tests");
+    let skips = Skips::new(project)?;
+    let mut count = Count::default();
+    results.add("tests", timed(|| run_tests(project, &skips, &mut count)));
+
+    println!("\n{}.", results.times.join(", "));
     if count.ignored > 0 {
         println!("{} tests are ignored.", count.ignored);
     }
     for line in skips.lines() {
         println!("{line}");
     }
-    if !failed.is_empty() {
-        println!("failed: {}", failed.join(", "));
+    if !results.failed.is_empty() {
+        println!("failed: {}", results.failed.join(", "));
     }
     println!("{} passed, {} failed", count.passed, count.failed);
-    match failed.is_empty() {
+    match results.failed.is_empty() {
         true => Ok(()),
         // The failure was printed above: the count must be the last line.
         false => Err(Failure::Failed(String::new())),
     }
 }
 
+/// How the checks ended.
+#[derive(Debug, Default)]
+struct Results {
+    failed: Vec<&'static str>,
+    times: Vec<String>,
+}
+
+impl Results {
+    fn add(&mut self, name: &'static str, (time, result): (Duration, Result<(), String>)) {
+        if let Err(why) = result {
+            println!("{why}");
+            self.failed.push(name);
+        }
+        self.times.push(format!("{name} {} s", time.as_secs()));
+    }
+}
+
+/// A result, and the time that it took.
+fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let started = Instant::now();
+    let result = work();
+    (started.elapsed(), result)
+}
+
 type Check = fn(&Project) -> Result<(), String>;
 
+/// The checks in one target folder, which Cargo locks: one after another.
 const CHECKS: &[(&str, Check)] = &[
     ("format", |project| {
         run(project.cargo().args(["fmt", "--all", "--check"]))
@@ -78,10 +103,11 @@ const CHECKS: &[(&str, Check)] = &[
         ))
     }),
     ("lints without Parquet", |project| {
-        // The command without its default features: what only they use must be left out with them.
+        // The command without its default features: what only they use must be left out with them. No other package has
+        // any, so what was checked before is not checked again.
         run(&mut clippy(
             project,
-            &["--package=dormer", "--no-default-features", "--all-targets"],
+            &["--workspace", "--no-default-features", "--all-targets"],
         ))
     }),
     ("docs", |project| {
@@ -90,23 +116,31 @@ const CHECKS: &[(&str, Check)] = &[
             .args(["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
-    ("page", |project| page::build(project, Effort::Release)),
-    ("page by Trunk", trunk::compare),
+    ("compiling the tests", |project| {
+        let compiled = |tests: &[&str]| run(project.cargo().args(tests).arg("--no-run"));
+        TESTS.iter().try_for_each(|tests| compiled(tests))
+    }),
 ];
+
+/// The programs of tests that Cargo compiles, in two parts.
+const TESTS: [&[&str]; 2] = [
+    // They read small traces: not optimized, they run for seconds more and compile in a third of the time.
+    &[
+        "test",
+        "--package=dormer-core",
+        "--lib",
+        "--config=profile.dev.package.dormer-core.opt-level=0",
+    ],
+    &["test", "--workspace", "--exclude=dormer-core", "--tests"],
+];
+
+/// The examples in documentation, compiled when they run.
+const EXAMPLES: &[&str] = &["test", "--workspace", "--doc"];
 
 fn clippy(project: &Project, what: &[&str]) -> Command {
     let mut command = project.cargo();
     command.args(["clippy", "--quiet"]).args(what);
     command.args(["--", "-D", "warnings"]);
-    command
-}
-
-fn tests(project: &Project) -> Command {
-    let mut command = project.cargo();
-    command.args(["test", "--workspace", "--no-fail-fast"]);
-    // A browser test that cannot run must fail here: everything it needs was just set up.
-    command.env("CI", "true");
-    command.env("DORMER_AXE", tools::axe(project));
     command
 }
 
@@ -116,26 +150,44 @@ struct Count {
     passed: u64,
     failed: u64,
     ignored: u64,
-    succeeded: bool,
+}
+
+/// Runs all tests, also if some fail.
+fn run_tests(project: &Project, skips: &Skips, count: &mut Count) -> Result<(), String> {
+    let parts = TESTS.into_iter().chain([EXAMPLES]);
+    let results = parts.map(|part| {
+        let mut command = project.cargo();
+        command.args(part).arg("--no-fail-fast");
+        // A browser test that cannot run must fail here: everything it needs was just set up.
+        command.env("CI", "true");
+        command.env("DORMER_AXE", tools::axe(project));
+        command.env(skips::FILE, skips.file());
+        run_counted(&mut command, count)
+    });
+    let failed: Vec<String> = results.filter_map(Result::err).collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(failed.join("\n")),
+    }
 }
 
 /// Shows the output as it arrives, and adds up the results in it.
-fn run_tests(command: &mut Command) -> Result<Count, String> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("`{}` could not be run: {error}", shown(command)))?;
-    let mut count = Count::default();
+fn run_counted(command: &mut Command, count: &mut Count) -> Result<(), String> {
+    let failure = |why: &dyn Display, command: &Command| format!("`{}`: {why}", shown(command));
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.map_err(|error| failure(&error, command))?;
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line);
             println!("{line}");
-            add(&mut count, &line);
+            add(count, &line);
         }
     }
-    let status = child.wait().map_err(|error| error.to_string())?;
-    count.succeeded = status.success();
-    Ok(count)
+    match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failure(&status, command)),
+        Err(error) => Err(failure(&error, command)),
+    }
 }
 
 /// `test result: ok. 9 passed; 0 failed; 1 ignored; 0 measured; …`
