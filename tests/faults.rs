@@ -266,7 +266,7 @@ fn every_fault_is_found_with_its_size() {
                 }
                 Unattributed => {
                     let unattributed =
-                        dormer_core::profile::unattributed::Unattributed::of(&profile);
+                        dormer_core::profile::gpu::unattributed::Unattributed::of(&profile);
                     assert_eq!(unattributed.all.count, count, "{of}");
                     assert!(unattributed.all.ns > 0, "{of}");
                 }

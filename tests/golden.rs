@@ -10,7 +10,7 @@ use dormer_core::import::import;
 use dormer_core::output::export::pair as comparison;
 use dormer_core::output::export::{self, Artifact, Source};
 use dormer_core::profile::Profile;
-use dormer_core::profile::capture::{self, CaptureFile};
+use dormer_core::profile::graphs::capture::{self, CaptureFile};
 
 use crate::support::opened::{NO_GPU, Opened, report_on};
 use crate::support::shared;

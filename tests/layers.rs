@@ -20,7 +20,29 @@ const MODULES: [&str; 17] = [
     "report", "compare", "job", "tables", "fleet", "output", "sample", "testing",
 ];
 
-/// A module path: `["profile", "tree"]`.
+/// The order inside of the two largest modules: a child only uses those that precede it here. Children that are not
+/// listed come after these; nothing listed uses them.
+const INSIDE: [(&str, &[&str]); 2] = [
+    (
+        "profile",
+        &[
+            "launch",
+            "cpu",
+            "gpu",
+            "window",
+            "memory",
+            "operations",
+            "model_info",
+            "serving",
+            "graphs",
+            "lanes",
+            "collectives",
+        ],
+    ),
+    ("findings", &["engine", "unmodeled", "prelude"]),
+];
+
+/// A module path: `["profile", "cpu", "tree"]`.
 type Module = Vec<String>;
 
 /// Which module uses which, with the files that do so.
@@ -38,6 +60,25 @@ fn modules_use_only_those_before_them() {
         .map(|((from, to), files)| format!("{} uses {}: {files:?}", from[0], to[0]))
         .collect();
     assert!(steps_back.is_empty(), "{}", steps_back.join("\n"));
+}
+
+#[test]
+fn children_use_only_those_before_them() {
+    let uses = uses();
+    for (parent, children) in INSIDE {
+        let place = |module: &Module| {
+            let name = module.get(1).filter(|_| module[0] == parent)?;
+            let listed = children.iter().position(|child| child == name);
+            Some(listed.unwrap_or(children.len()))
+        };
+        let steps_back: Vec<String> = uses
+            .iter()
+            .filter(|((from, to), _)| place(to).is_some_and(|to| place(from) < Some(to)))
+            .filter(|((from, _), _)| place(from).is_some())
+            .map(|((from, to), files)| format!("{} uses {}: {files:?}", from[1], to[1]))
+            .collect();
+        assert!(steps_back.is_empty(), "{parent}: {}", steps_back.join("\n"));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use dormer_core::compare::Which;
 use dormer_core::compare::tree::{DiffId, TreeDiff};
-use dormer_core::profile::tree::{BottomUp, Cost, Launched, MergedTree, Owner};
+use dormer_core::profile::cpu::tree::{BottomUp, Cost, Launched, MergedTree, Owner};
 
 use crate::support::opened::{NO_GPU, Opened, profile};
 use crate::support::shared;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dormer_core::Profile;
 use dormer_core::import::{ExecutionTrace, Imported};
-use dormer_core::profile::capture::{CaptureFile, Note, notes};
+use dormer_core::profile::graphs::capture::{CaptureFile, Note, notes};
 
 use crate::{Failure, input};
 

@@ -11,7 +11,7 @@ use dormer_core::output::documents::Documents;
 use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
-use dormer_core::profile::shapes::{EagerShapes, ShapeSources};
+use dormer_core::profile::graphs::shapes::{EagerShapes, ShapeSources};
 use dormer_core::report::Report;
 use dormer_core::report::cards::{self, Savings};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};

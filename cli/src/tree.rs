@@ -7,8 +7,8 @@ use std::io::Write;
 use dormer_core::base::format;
 use dormer_core::import::Imported;
 use dormer_core::profile::Profile;
+use dormer_core::profile::cpu::tree::{CallTree, NodeId};
 use dormer_core::profile::launch::{GpuId, Launch};
-use dormer_core::profile::tree::{CallTree, NodeId};
 use dormer_core::trace::{EventId, TrackId};
 
 use crate::args::TreeArgs;

@@ -28,7 +28,7 @@
 //! | [`perf`] | performance models: from an operator's arguments to its FLOPs and bytes |
 //! | [`profile`] | launches, call tree, GPU timeline, windows; operations with their kernels and sizes |
 //! | [`assess`] | options and thresholds; each operation's roofline on a GPU; idle time and its causes |
-//! | [`findings`] | the rule engine, and one folder of rules for each analysis |
+//! | [`findings`] | the rule engine, and the rules of each analysis |
 //! | [`report`] | what is shown: overview, sheets, details of operations, charts as data |
 //! | [`compare`] | two reports: pairing, expected ratios, verdicts, and their rules |
 //! | [`job`] | many ranks: digests, matching of collectives, clocks, stragglers, what a change would save |
@@ -44,11 +44,11 @@
 //! |---|---|
 //! | the FLOPs and bytes of an operator | `perf/models`, bound to names by `perf/models/table` |
 //! | the kind, library or role of a kernel, by its name | `names` |
-//! | what launched a kernel, what an operator is inside of | `profile/launch`, `profile/tree` |
-//! | overlap of communication and computation | `profile/exposed`, `profile/timeline` |
+//! | what launched a kernel, what an operator is inside of | `profile/launch`, `profile/cpu/tree` |
+//! | overlap of communication and computation | `profile/gpu/exposed`, `profile/gpu/timeline` |
 //! | compute-bound or memory-bound | `hardware/roofline`, `assess/evaluation` |
 //! | why the GPU was idle, why an operation is slow | `assess/idle/explain`, `assess/waterfall` |
-//! | when a finding appears, what it says and saves | the `rules` of its folder in `findings`, `findings/impact` |
+//! | when a finding appears, what it says and saves | the `rules` of its folder in `findings`, `findings/engine/impact` |
 //! | every threshold | `assess/thresholds` |
 //! | a sheet with its columns and units | `report/sheets`, `compare/sheets`, `job/sheets` |
 //! | from a rank's digest to the page | `job/digest`, `job/files`, `job/analysis`, `job/overview` |
@@ -78,9 +78,9 @@
 //! 4. Times are integer nanoseconds, from the decimal digits of the trace; they become floating point only in a
 //!    [`report::sheet::Cell`].
 //! 5. An unknown value is `None` and an empty cell, never zero.
-//! 6. All GPU activity feeds the timeline, analyses and views, with what is [unattributed](profile::unattributed)
+//! 6. All GPU activity feeds the timeline, analyses and views, with what is [unattributed](profile::gpu::unattributed)
 //!    listed separately. Sheets named as in TraceLens cover the same events as TraceLens, unless requested otherwise
-//!    ([`profile::kernels::SheetEvents`]).
+//!    ([`profile::gpu::kernels::SheetEvents`]).
 //! 7. Output order never depends on a hash map; the same input gives the same bytes.
 //! 8. Strings from a trace are hostile: they are never evaluated, and are escaped when written.
 //!

@@ -6,7 +6,7 @@ mod without_capture;
 
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
-use dormer_core::profile::capture::CaptureFile;
+use dormer_core::profile::graphs::capture::CaptureFile;
 use dormer_core::report::overview::ServingFacts;
 
 use crate::support::opened::{profile, report};

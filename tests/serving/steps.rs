@@ -4,7 +4,7 @@ use dormer_core::base::interval::Interval;
 use dormer_core::base::periods::runs;
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
-use dormer_core::profile::capture::CaptureFile;
+use dormer_core::profile::graphs::capture::CaptureFile;
 use dormer_core::profile::serving::slices::of_steps;
 use dormer_core::profile::serving::{Serving, stream_runs};
 use dormer_core::profile::window::of_all_steps;

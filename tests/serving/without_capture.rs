@@ -6,8 +6,8 @@ use std::sync::Arc;
 use dormer_core::perf::model_config::{self, Role};
 use dormer_core::perf::{Modeled, Param};
 use dormer_core::profile::Profile;
+use dormer_core::profile::graphs::shapes::{EagerShapes, ShapeSources, Source};
 use dormer_core::profile::operations::Operation;
-use dormer_core::profile::shapes::{EagerShapes, ShapeSources, Source};
 
 use super::{captured, fact, is_near, known_percent};
 use crate::support::opened::{profile, report};

@@ -3,7 +3,7 @@
 use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{ExecutionTrace, Imported, Unsupported};
 use dormer_core::perf::model_config::{self, ModelConfig};
-use dormer_core::profile::capture::{CaptureFile, Note, notes};
+use dormer_core::profile::graphs::capture::{CaptureFile, Note, notes};
 use dormer_core::trace::Trace;
 
 use crate::protocol::{Failure, Rejected};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dormer_core::Profile;
 use dormer_core::import::Imported;
-use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
+use dormer_core::profile::graphs::capture::{CaptureFile, has_bare_replays};
 
 use super::analysis::configured;
 use super::incoming::{Group, Incoming, NO_REPLAYS};

@@ -2,7 +2,7 @@
 
 use dormer_core::assess::Evaluation;
 use dormer_core::names::{Certainty, Family};
-use dormer_core::profile::kernels::GpuWork;
+use dormer_core::profile::gpu::kernels::GpuWork;
 use dormer_core::profile::operations::Operation;
 use dormer_core::report::details::DetailsSubject;
 use dormer_core::report::sheet::{Cell, Column, Sheet};

@@ -8,7 +8,7 @@ use dormer_core::compare::{self, Pair, Side};
 use dormer_core::output::embedded::Parts;
 use dormer_core::output::export::pair as export;
 use dormer_core::perf::model_config::ModelConfig;
-use dormer_core::profile::capture::CaptureFile;
+use dormer_core::profile::graphs::capture::CaptureFile;
 use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, base::format};
 

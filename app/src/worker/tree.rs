@@ -15,8 +15,8 @@ use std::collections::{HashMap, HashSet};
 
 use dormer_core::Profile;
 use dormer_core::names::Family;
-use dormer_core::profile::ops::Op;
-use dormer_core::profile::tree::MergedId;
+use dormer_core::profile::cpu::tree::MergedId;
+use dormer_core::profile::operations::op_table::Op;
 use dormer_core::report::details::launching_call;
 use dormer_core::trace::{EventId, StringId};
 

@@ -4,11 +4,11 @@ use std::cell::OnceCell;
 
 use dormer_core::base::interval::Interval;
 use dormer_core::names::batch;
-use dormer_core::profile::lanes::{range_timeline, recorded_span};
+use dormer_core::profile::gpu::timeline::GpuTimeline;
+use dormer_core::profile::lanes::range_timeline;
 use dormer_core::profile::serving::Steady;
-use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::profile::window::{
-    StepWindow, Window, WindowOf, gpu_windows, of_all_steps, of_steps, step_windows,
+    StepWindow, Window, WindowOf, gpu_windows, of_all_steps, of_steps, recorded_span, step_windows,
 };
 use dormer_core::{Profile, base::format};
 

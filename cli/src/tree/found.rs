@@ -8,7 +8,7 @@ use std::path::Path;
 use dormer_core::base::format;
 use dormer_core::names::frames::file_of;
 use dormer_core::profile::Profile;
-use dormer_core::profile::tree::NodeId;
+use dormer_core::profile::cpu::tree::NodeId;
 use dormer_core::trace::{EventId, StringId};
 
 use crate::stdout::Out;

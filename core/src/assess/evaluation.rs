@@ -2,16 +2,16 @@
 
 use super::rates::{mean_rate, roofline_percent};
 use super::{ReportOptions, Timelines};
+use crate::assess::off_critical_path::off_critical_path_ns;
 use crate::base::interval::sum;
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
 use crate::hardware::{Basis, Precision};
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel, matrix_of};
 use crate::profile::Profile;
-use crate::profile::copies;
-use crate::profile::kernels::GpuWork;
-use crate::profile::off_critical_path::off_critical_path_ns;
+use crate::profile::gpu::copies;
+use crate::profile::gpu::kernels::GpuWork;
+use crate::profile::gpu::shares::Shares;
 use crate::profile::operations::Operation;
-use crate::profile::shares::Shares;
 use crate::trace::Category;
 
 /// The evaluation of an [`Operation`].

@@ -4,13 +4,14 @@
 pub(crate) mod evaluation;
 pub mod idle;
 mod input;
+mod off_critical_path;
 mod options;
 pub(crate) mod rates;
 pub mod severity;
 mod thresholds;
 pub mod waterfall;
 
-pub use crate::profile::timelines::Timelines;
+pub use crate::profile::gpu::timelines::Timelines;
 pub use evaluation::Evaluation;
 pub use idle::cause::idle_cause_in_sentence;
 pub use input::Input;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Thresholds;
 use crate::hardware::{Basis, GpuSpec, completed};
 use crate::perf::UserModels;
-use crate::profile::kernels::SheetEvents;
+use crate::profile::gpu::kernels::SheetEvents;
 use crate::trace::Trace;
 
 /// The options of a report.

@@ -8,7 +8,7 @@ use super::words;
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arranged;
-use crate::profile::lanes;
+use crate::profile::window;
 use crate::trace::annotations::step_number;
 
 /// Operations with less than this share of the matched kernel time of both traces are ignored when estimating how much
@@ -122,7 +122,7 @@ fn n_steps(side: &Side) -> u64 {
     match window.filter(|of| of.window.device.is_none()) {
         Some(of) => u64::from(of.window.step.as_deref().is_some_and(is_step)),
         None => {
-            let steps = lanes::steps(&side.profile.trace);
+            let steps = window::steps(&side.profile.trace);
             steps.iter().filter(|step| is_step(&step.name)).count() as u64
         }
     }

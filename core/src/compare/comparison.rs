@@ -20,7 +20,7 @@ use crate::base::interval::percent_or_zero;
 use crate::base::tally::Tally;
 use crate::hardware::Basis;
 use crate::names::Family;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::report::ModuleTime;
 
 /// If matched operations have less than this share of the kernel time, the comparison leaves more open than it

@@ -57,7 +57,7 @@ pub use steps::{StepPair, StepsBy};
 pub use time_parts::{Part, PartKind, Parts, Step};
 pub use work_ratio::WorkRatio;
 
-use crate::profile::shares::Shares;
+use crate::profile::gpu::shares::Shares;
 use expected::Judge;
 
 impl Comparison {

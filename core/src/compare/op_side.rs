@@ -3,7 +3,7 @@
 use super::side::Side;
 use crate::base::tally::Tally;
 use crate::names::HelperKind;
-use crate::profile::copies::is_copy_over_link;
+use crate::profile::gpu::copies::is_copy_over_link;
 use crate::profile::operations::Operation;
 
 /// All runs of one kernel within an operation.

@@ -9,12 +9,12 @@ use crate::assess::idle::cause::IdleCause;
 use crate::base::interval::sum;
 use crate::findings::{Finding, idle_code};
 use crate::hardware::{GpuSpec, Vendor, vendor_of};
-use crate::profile::autograd::is_engine_call;
-use crate::profile::lanes;
+use crate::profile::cpu::autograd::is_engine_call;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::profile::launch::is_graph_call;
-use crate::profile::runtime_calls::records_busy_queues;
-use crate::profile::slowdown::Slowdown;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::launch::runtime_calls::records_busy_queues;
+use crate::profile::operations::slowdown::Slowdown;
+use crate::profile::window;
 use crate::profile::window::WindowOf;
 use crate::report::overview::{Limit, Measure, QualityLine};
 use crate::trace::annotations::step_number;
@@ -201,7 +201,7 @@ impl TraceProperties {
                 .filter(|slowdown| !slowdown.is_at_start)
                 .map(|slowdown| slowdown.factor),
             steps_ns: {
-                let steps = lanes::steps(&side.profile.trace);
+                let steps = window::steps(&side.profile.trace);
                 let own = steps
                     .iter()
                     .filter(|step| step_number(&step.name).is_some());

@@ -11,7 +11,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
-use crate::findings::run_time;
+use crate::findings::engine::run_time;
 use crate::findings::{Finding, Impact};
 use crate::names::calls::unnumbered;
 

@@ -12,9 +12,9 @@ use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::{Arrange, Arranged};
 use crate::names::Family;
+use crate::profile::gpu::shares::Shares;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::profile::operations::Operation;
-use crate::profile::shares::Shares;
-use crate::profile::timeline::GpuTimeline;
 
 /// The kind of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub enum PartKind {
     Matched(usize),
     /// Computation of an operation of one trace: its position in [`Operations::unmatched`].
     Unmatched(Which, usize),
-    /// Computation of [unattributed](crate::profile::unattributed) kernels.
+    /// Computation of [unattributed](crate::profile::gpu::unattributed) kernels.
     Unattributed,
     /// Computation of calls that choose the fastest of several kernels.
     Tuning,

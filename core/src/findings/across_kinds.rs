@@ -3,9 +3,9 @@
 //! remedy is the same for all.
 
 use super::attention;
-use super::compute::cause_of;
-use super::run_time;
 use crate::assess::waterfall::Cause;
+use crate::findings::engine::compute::cause_of;
+use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -214,9 +214,9 @@ pub(super) fn run(
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::{Impact, Priority};
     use super::super::samples::{Calls, assert_contains_none, found, only, patterns};
     use super::*;
+    use crate::findings::engine::finding::{Impact, Priority};
 
     /// A graph launched by a compiled function, whose arguments are those of the whole function.
     #[test]

@@ -5,11 +5,11 @@
 //! layout are excluded: they are limited by more than the memory.
 
 use super::Input;
-use super::outcome::{Outcome, weighted};
 use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::value::Value;
+use crate::findings::engine::outcome::{Outcome, weighted};
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::profile::operations::Operation;

@@ -9,43 +9,43 @@
 //! which is less where kernels run concurrently, and zero for now where the run waits for the CPU instead. Every
 //! threshold is an entry of [`Thresholds`](crate::assess::Thresholds).
 //!
-//! To add an analysis, add a file here with its `run`, and a row to [`ANALYSES`].
+//! # Where to look
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`engine`] | the rule engine: rules, the figures of operations, savings, findings and their order |
+//! | `prelude` | what the rules of most analyses import |
+//! | `attention`, `convolution`, `elementwise`, `gemm`, `moe`, `norm`, `reduce`, `triton`, `other` | operations, by what they compute |
+//! | `unmodeled`, `across_kinds`, `slow_calls`, `slowdown`, `tuning`, `unattributed` | operations of any kind, by what they share |
+//! | `fusion`, `loops` | several operations that one could do |
+//! | [`cpu_idle`], [`multi_kernel`], `serving`, `memory` | the run as a whole: idle time, copies and communication, serving steps, GPU memory |
+//!
+//! The rules of an analysis are `RULES` in its `rules.rs`, or in its only file. To add an analysis, add a module here
+//! with its `run`, and a row to [`ANALYSES`].
 
 mod across_kinds;
-mod assessment;
 mod attention;
 mod bandwidth;
-pub mod compute;
 mod convolution;
 pub mod cpu_idle;
 mod elementwise;
-mod expert_loops;
-pub mod finding;
+pub mod engine;
 mod fusion;
 mod gemm;
-mod impact;
+mod loops;
 mod memory;
 mod moe;
 pub mod multi_kernel;
-mod narrower;
 mod norm;
-mod one_cause;
 mod order;
 mod other;
-pub mod outcome;
-pub(crate) mod pattern;
 mod prelude;
-pub mod rank;
 mod reduce;
-mod row;
-mod rule;
-pub(crate) mod run_time;
 #[cfg(test)]
 mod samples;
 mod serving;
 mod slow_calls;
 mod slowdown;
-mod step_loops;
 mod triton;
 mod tuning;
 mod unattributed;
@@ -54,17 +54,17 @@ mod unmodeled;
 pub use crate::assess::Input;
 pub use crate::assess::severity::Severity;
 pub(crate) use across_kinds::recomputation;
-pub use assessment::Assessment;
 pub(crate) use attention::unfused as unfused_attention;
-pub(crate) use compute::is_launch_scale;
 pub(crate) use cpu_idle::of_code as idle_code;
-pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
+pub use engine::assessment::Assessment;
+pub(crate) use engine::compute::is_launch_scale;
+pub use engine::finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
+pub use engine::outcome::{Fact, Note, Outcome, Status, Topic};
+pub use engine::rank::{Findings, RankedFinding, Within};
+pub use engine::row::Row;
+pub use engine::rule::RuleDoc;
+pub(crate) use engine::rule::{Words, fill};
 pub(crate) use gemm::is_tiny_batched;
-pub use outcome::{Fact, Note, Outcome, Status, Topic};
-pub use rank::{Findings, RankedFinding, Within};
-pub use row::Row;
-pub use rule::RuleDoc;
-pub(crate) use rule::{Words, fill};
 pub(crate) use serving::memory::{StepMemory, StepsOf};
 
 use std::sync::OnceLock;
@@ -76,8 +76,8 @@ use crate::names::elementwise::ElementwiseKind;
 use crate::names::reduction::ReductionKind;
 use crate::names::{Family, LoopKind};
 use crate::profile::Profile;
-use crate::profile::norm::Norm;
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::norm::Norm;
 
 /// Which part of the reports an analysis belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +177,7 @@ pub type Docs = fn() -> Vec<RuleDoc>;
 pub const SHARED_RULES: &[(&str, Docs)] = &[
     ("Operations without a model", unmodeled::DOCS),
     ("Calls that differ", across_kinds::CALLS_DOCS),
-    ("Recordings without operators", one_cause::DOCS),
+    ("Recordings without operators", engine::one_cause::DOCS),
 ];
 
 /// What all analyses found.
@@ -193,7 +193,7 @@ impl Analyses {
     /// Runs every analysis with the given function.
     pub fn new(input: &Input, run_all: RunAll) -> Analyses {
         let run = |kind: &'static AnalysisKind| {
-            let mut outcome = compute::outcome(input, kind);
+            let mut outcome = engine::compute::outcome(input, kind);
             if outcome.status == Status::Done || kind.is_of_whole {
                 // Calls that tune are shown, but say nothing about the work of a step.
                 let mut rows = outcome.rows.clone();
@@ -204,8 +204,8 @@ impl Analyses {
                 let differ = across_kinds::calls_that_differ(input, &outcome);
                 outcome.findings.extend(differ);
                 for finding in &mut outcome.findings {
-                    run_time::to_run_time(input, finding);
-                    run_time::discount_off_critical_path(input, finding);
+                    engine::run_time::to_run_time(input, finding);
+                    engine::run_time::discount_off_critical_path(input, finding);
                 }
             }
             if !input.profile.trace.source.is_pytorch() {
@@ -233,7 +233,7 @@ impl Analyses {
             .map(|(made, kind)| made.into_inner().unwrap_or_else(|| run(kind)))
             .collect();
         Analyses {
-            findings: rank::rank(input, &outcomes),
+            findings: engine::rank::rank(input, &outcomes),
             outcomes,
         }
     }

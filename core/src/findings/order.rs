@@ -10,7 +10,7 @@ use super::Input;
 use crate::Profile;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::profile::rows::PerfRow;
+use crate::profile::operations::perf_rows::PerfRow;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OrderedCall {

@@ -1,9 +1,9 @@
 //! Traces of consecutive calls, and made-up findings, for tests of analyses.
 
 use super::ANALYSES;
-use super::finding::{Finding, Impact, Priority};
-use super::outcome::{Outcome, Status};
-use super::rank::{Findings, rank};
+use crate::findings::engine::finding::{Finding, Impact, Priority};
+use crate::findings::engine::outcome::{Outcome, Status};
+use crate::findings::engine::rank::{Findings, rank};
 use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};

@@ -2,8 +2,8 @@
 
 use crate::assess::waterfall::Cause;
 use crate::findings::prelude::*;
-use crate::profile::measured::MeasuredOperations;
-use crate::profile::slow_calls::SlowCalls;
+use crate::profile::operations::measured::MeasuredOperations;
+use crate::profile::operations::slow_calls::SlowCalls;
 
 /// The advice of a rule about calls that differ, to be filled in with [`words`]; the argument is what to do if the
 /// first calls are the slow ones.

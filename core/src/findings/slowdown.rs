@@ -5,7 +5,7 @@ use super::across_kinds;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
-use crate::profile::slowdown::{Slowdown, Slowed};
+use crate::profile::operations::slowdown::{Slowdown, Slowed};
 
 pub(super) const DOCS: Docs = || rule::docs(RULES);
 

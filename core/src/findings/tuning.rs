@@ -1,14 +1,14 @@
 //! Kernels that are tuned during the recording: autotuners and libraries run many of them to choose the fastest. All of
 //! that, with the idle time in between, is one finding; the other analyses leave its calls out.
 
-use super::run_time;
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
+use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::launch::GpuId;
-use crate::profile::memory_steps::named_steps;
-use crate::profile::tuning::{Tuner, Tuning};
+use crate::profile::memory::steps::named_steps;
+use crate::profile::operations::autotuning::{Tuner, Tuning};
 use crate::trace::EventId;
 
 pub(super) const DOCS: Docs = || rule::docs(RULES);

@@ -1,8 +1,8 @@
 //! Analysis of kernels whose launch is unknown.
 
-use super::compute::short_name;
+use crate::findings::engine::compute::short_name;
 use crate::findings::prelude::*;
-use crate::profile::unattributed::{Reason, Unattributed};
+use crate::profile::gpu::unattributed::{Reason, Unattributed};
 
 pub(super) const DOCS: Docs = || rule::docs(&[UNATTRIBUTED]);
 

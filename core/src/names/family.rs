@@ -65,7 +65,7 @@ labeled! {
 ///
 /// If `kernel` is one kernel of an op, this is the family of that kernel's time: a memory fill inside a GEMM counts as
 /// the GEMM. Traffic between GPUs is communication whichever op starts it, as on the
-/// [timeline](crate::profile::timeline). Computation that an op fuses with such traffic, as in asynchronous tensor
+/// [timeline](crate::profile::gpu::timeline). Computation that an op fuses with such traffic, as in asynchronous tensor
 /// parallelism, is not. The name of a runtime call in place of an op says nothing (a graph launch owns hundreds of
 /// kernels), so its kernels decide.
 pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {

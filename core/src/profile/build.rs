@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use super::capture::{self, CaptureFile, Coverage, Merging};
-use super::cpu_ops::cpu_ops;
 use super::launch::Launches;
-use super::shapes::ShapeSources;
-use super::tree::{CallTree, Frames};
-use super::{Profile, Recording, recompute, repair};
+use super::{Profile, Recording, repair};
 use crate::import::Imported;
+use crate::profile::cpu::ops::cpu_ops;
+use crate::profile::cpu::recompute;
+use crate::profile::cpu::tree::{CallTree, Frames};
+use crate::profile::graphs::capture::{self, CaptureFile, Coverage, Merging};
+use crate::profile::graphs::shapes::ShapeSources;
 use crate::trace::Trace;
 
 impl Profile {

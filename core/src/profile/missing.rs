@@ -125,7 +125,7 @@ impl Profile {
     }
 
     /// Whether the calls that launched GPU activity were recorded. If so, activity without one is
-    /// [unattributed](super::unattributed).
+    /// [unattributed](crate::profile::gpu::unattributed).
     pub fn has_launches(&self) -> bool {
         !self.launches.launches.is_empty()
     }

@@ -11,85 +11,45 @@
 //! Each part reads only the parts to its left. None of it depends on the hardware or on thresholds; applying those is
 //! the job of the [report](crate::report).
 //!
-//! Two lists are easily confused: [`ops`] has each call that launches GPU activity, [`operations`] the calls with equal
-//! arguments together, with their FLOPs and bytes.
+//! Two lists are easily confused: [`op_table`](operations::op_table) has each call that launches GPU activity,
+//! [`operations`] the calls with equal arguments together, with their FLOPs and bytes.
 //!
 //! A [window] of a profile is itself a profile of the same trace: its launches and its call tree are subsets of the
 //! full ones, and everything else is derived from them.
 //!
-//! | question | modules |
+//! # Where to look
+//!
+//! Each module uses only those above it.
+//!
+//! | module | contents |
 //! |---|---|
-//! | how a profile is made, what is wrong with its times, what is missing | `build`, `repair`, `capture`, `missing`, `memo` |
-//! | what launched which GPU activity | `launch`, `kernels`, `ops`, `unattributed`, `streams`, `launch_calls`, `runtime_calls` |
-//! | what ran inside what, and where in the program | `tree`, `origin`, `scopes`, `autograd`, `recompute`, `training` |
-//! | how GPU time splits | `timeline`, `timelines`, `exposed`, `gaps`, `shares`, `off_critical_path` |
-//! | operations with their FLOPs and bytes | `operations`, `binding`, `rows`, `measured`, `recorded_flops`, `bandwidth`, `dataflow`, `tensors` |
-//! | what an operation computes | `attention_sizes`, `unfused_attention`, `kv_cache`, `gemm`, `convolution`, `elementwise`, `norm`, `reduction`, `moe_roles`, `optimizer` |
-//! | kernels of GPU graphs, which have no operator | `shapes`, `estimate`, `input_rows` |
-//! | communication and copies | `collectives`, `copies` |
-//! | steps, windows and serving engines | `window`, `serving` |
-//! | what is unusual in a run | `tuning`, `slowdown`, `slow_calls` |
-//! | the CPU, memory, the model, the timeline's rows | `cpu_ops`, `cpu_activity`, `memory`, `memory_steps`, `model_info`, `lanes` |
-//! | an operation as a call that can be run again | `call` |
+//! | [`launch`] | which CPU call launched which GPU activity; runtime calls |
+//! | [`cpu`] | what ran on the CPU: call tree, autograd, recomputation, operators by CPU time, data loading and compilation |
+//! | [`gpu`] | what ran on the GPUs: kernels and copies; how GPU time splits: timeline, exposed communication, gaps |
+//! | [`window`] | steps and other parts of the recording that are analyzed alone |
+//! | [`memory`] | allocations over time, by step, by holder |
+//! | [`operations`] | calls with equal arguments, with their kernels, FLOPs and bytes; what each computes (`operations/kinds`), where it is called, what is unusual about it; as a call that can be run again |
+//! | [`model_info`] | the model of a trace: architecture, modules, precision, scale |
+//! | [`serving`] | the steps of serving engines and diffusion pipelines, and the GPU activity of each |
+//! | [`graphs`] | kernels that a GPU graph replays: merged with their capture, or their sizes without one |
+//! | [`lanes`] | the timeline's rows, ready to draw |
+//! | `collectives` | collectives: kinds, message sizes, bandwidth |
+//! | `repair`, `build`, `missing`, `memo` | impossible times; how a profile is made; what a trace lacks; values computed once |
 
-pub(crate) mod attention_sizes;
-pub mod autograd;
-pub(crate) mod bandwidth;
-pub mod binding;
 mod build;
-pub mod call;
-pub mod capture;
 pub(crate) mod collectives;
-pub(crate) mod convolution;
-pub mod copies;
-pub(crate) mod cpu_activity;
-pub mod cpu_ops;
-pub(crate) mod dataflow;
-pub(crate) mod elementwise;
-pub mod estimate;
-pub(crate) mod exposed;
-pub mod gaps;
-pub(crate) mod gemm;
-mod input_rows;
-pub mod kernels;
-pub(crate) mod kv_cache;
+pub mod cpu;
+pub mod gpu;
+pub mod graphs;
 pub mod lanes;
 pub mod launch;
-pub(crate) mod launch_calls;
-pub(crate) mod measured;
 mod memo;
 pub mod memory;
-pub mod memory_steps;
 mod missing;
 pub mod model_info;
-pub(crate) mod moe_roles;
-pub(crate) mod norm;
-pub(crate) mod off_critical_path;
 pub mod operations;
-pub mod ops;
-pub(crate) mod optimizer;
-pub mod origin;
-pub mod recompute;
-pub(crate) mod recorded_flops;
-pub(crate) mod reduction;
 pub(crate) mod repair;
-pub mod rows;
-pub(crate) mod runtime_calls;
-pub(crate) mod scopes;
 pub mod serving;
-pub mod shapes;
-pub(crate) mod shares;
-pub(crate) mod slow_calls;
-pub(crate) mod slowdown;
-pub(crate) mod streams;
-pub(crate) mod tensors;
-pub mod timeline;
-pub mod timelines;
-mod training;
-pub mod tree;
-pub(crate) mod tuning;
-pub mod unattributed;
-pub(crate) mod unfused_attention;
 pub mod window;
 
 pub use missing::NoGpu;
@@ -100,20 +60,20 @@ use std::sync::{Arc, OnceLock};
 use crate::base::interval::{Interval, sum};
 use crate::import::warning::Warnings;
 use crate::perf::names_batch;
-use crate::profile::capture::Coverage;
-use crate::profile::cpu_ops::{CpuOp, cpu_ops};
-use crate::profile::kernels::{GpuTable, Running};
+use crate::profile::cpu::ops::{CpuOp, cpu_ops};
+use crate::profile::cpu::recompute::Recompute;
+use crate::profile::cpu::tree::{CallTree, Frames};
+use crate::profile::gpu::kernels::{GpuTable, Running};
+use crate::profile::graphs::capture::Coverage;
+use crate::profile::graphs::shapes::{KnownModel, ShapeSources};
 use crate::profile::launch::{GpuId, Launches};
 use crate::profile::memo::Memo;
 use crate::profile::model_info::ModelInfo;
+use crate::profile::operations::op_table::OpTable;
+use crate::profile::operations::perf_rows::PerfRow;
 use crate::profile::operations::{Operation, Owner, operations, owners};
-use crate::profile::ops::OpTable;
-use crate::profile::recompute::Recompute;
 use crate::profile::repair::AsRecorded;
-use crate::profile::rows::PerfRow;
 use crate::profile::serving::Serving;
-use crate::profile::shapes::{KnownModel, ShapeSources};
-use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::Trace;
 use crate::trace::annotations::Annotations;
@@ -341,7 +301,7 @@ impl Profile {
     pub fn operations(&self) -> &[Operation] {
         self.derived.operations.get_or_init(|| {
             let mut all = operations(self);
-            shapes::add(self, &mut all);
+            graphs::shapes::add(self, &mut all);
             all
         })
     }

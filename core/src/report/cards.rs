@@ -7,16 +7,16 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{percent_of, percent_or_zero, sum};
 use crate::base::sort::{Arrange, Arranged};
-use crate::findings::compute::{
+use crate::findings::engine::compute::{
     at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns,
 };
-use crate::findings::finding::Effect;
+use crate::findings::engine::finding::Effect;
 use crate::findings::{
     Assessment, Estimate, Finding, Impact, Outcome, Priority, RankedFinding, Row, Tier,
 };
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
-use crate::profile::tensors::only_moves;
+use crate::profile::operations::tensors::only_moves;
 
 /// The color of a finding, given by its severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

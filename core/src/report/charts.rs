@@ -12,8 +12,8 @@ use crate::hardware::{Basis, GpuSpec};
 use crate::names::Family;
 use crate::perf::ComputeSpec;
 use crate::profile::Profile;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::operations::Operation;
-use crate::profile::timeline::GpuClass;
 
 /// The operations on the roofline of the chosen GPU.
 #[derive(Debug, Clone)]

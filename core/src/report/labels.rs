@@ -12,9 +12,9 @@ use crate::names::{
     Certainty, Family, Library, family_of_kernel, family_of_op, library_of, library_of_kernel,
 };
 use crate::profile::Profile;
-use crate::profile::kernels::GpuWork;
+use crate::profile::gpu::kernels::GpuWork;
 use crate::profile::launch::GpuId;
-use crate::profile::moe_roles::MoeRoles;
+use crate::profile::operations::kinds::moe::MoeRoles;
 use crate::trace::StringId;
 
 /// The columns of a row that may cover many kernels.

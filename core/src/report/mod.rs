@@ -25,7 +25,7 @@ mod tests;
 pub mod top;
 
 pub use crate::assess::{Evaluation, ReportOptions, Timelines};
-pub use crate::profile::kernels::SheetEvents;
+pub use crate::profile::gpu::kernels::SheetEvents;
 pub use kernel_runs::{KernelRuns, kernel_runs};
 pub use overview::Overview;
 pub(crate) use sheets::{KernelTotal, RoundedTime, RoundedTimes, args_cells, module_times};
@@ -37,8 +37,8 @@ use crate::assess::evaluation;
 use crate::base::parallel::{RunAll, in_turn};
 use crate::findings::{Analyses, Input};
 use crate::profile::Profile;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::profile::operations::Operation;
-use crate::profile::timeline::GpuTimeline;
 use sheet::Sheet;
 use sheets::{SHEETS, SheetInput};
 

@@ -3,8 +3,8 @@
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::profile::Profile;
-use crate::profile::origin::Origin;
-use crate::profile::tree::NodeId;
+use crate::profile::cpu::tree::NodeId;
+use crate::profile::operations::origin::Origin;
 use crate::trace::{Category, Dims, EventId, OpArgs, StringId};
 
 /// Maximum depth shown below the operation.

@@ -3,8 +3,8 @@
 use crate::base::format;
 use crate::names::Family;
 use crate::profile::Profile;
-use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 use crate::trace::{ArgsTable, Dims, OpArgs, StringTable, Trace};
 
 /// Separator between two tensors.

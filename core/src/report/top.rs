@@ -9,9 +9,9 @@ use crate::base::interval::percent_of;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::{GpuId, is_graph_launch};
-use crate::profile::ops::OpId;
-use crate::profile::timeline::GpuClass;
+use crate::profile::operations::op_table::OpId;
 use crate::trace::{ByName, Category, StringId};
 
 /// An operator or a kernel, with all the computation it does.

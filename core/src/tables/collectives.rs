@@ -9,7 +9,7 @@ use crate::job::analysis::network::message_bytes;
 use crate::job::digest::Collective;
 use crate::names::collective::CollectiveKind;
 use crate::profile::Profile;
-use crate::profile::timeline::Split;
+use crate::profile::gpu::timeline::Split;
 
 pub(super) fn rows(profile: &Profile, digest: &Digest) -> Vec<Vec<Value>> {
     if digest.collectives.is_empty() {

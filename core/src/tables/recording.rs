@@ -6,7 +6,7 @@ use super::hash::fnv_hex;
 use crate::base::interval::Interval;
 use crate::job::Digest;
 use crate::job::digest::{Identity, base_ns, of_trace};
-use crate::profile::lanes::recorded_span;
+use crate::profile::window::recorded_span;
 use crate::trace::Trace;
 
 const DAY_NS: i64 = 86_400_000_000_000;

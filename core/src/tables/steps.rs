@@ -3,7 +3,7 @@
 use super::Value;
 use crate::job::Digest;
 use crate::profile::Profile;
-use crate::profile::lanes::begin_ns;
+use crate::profile::window::begin_ns;
 
 pub(super) fn rows(profile: &Profile, digest: &Digest) -> Vec<Vec<Value>> {
     let begin_ns = begin_ns(&profile.trace);

@@ -10,7 +10,7 @@ mod tests;
 use dormer_core::base::interval::percent_of;
 use dormer_core::base::value::{Table, Value};
 use dormer_core::findings::{Outcome, Status, Topic};
-use dormer_core::profile::timeline::GpuTimeline;
+use dormer_core::profile::gpu::timeline::GpuTimeline;
 use dormer_core::report::Report;
 use dormer_core::{base::format, findings};
 

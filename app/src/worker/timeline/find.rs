@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use dormer_core::base::sort::Arrange;
-use dormer_core::profile::lanes::{Block, Row, View, is_drawn};
+use dormer_core::profile::lanes::{Block, Row, View};
+use dormer_core::profile::window::is_drawn;
 use dormer_core::trace::{Category, EventId, EventTable, StringId, Trace};
 
 use super::{Open, Timeline};

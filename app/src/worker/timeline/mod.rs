@@ -11,10 +11,10 @@ mod tests;
 use dormer_core::base::interval::{Interval, percent_of};
 use dormer_core::findings::cpu_idle::{IdleGap, idle_gaps};
 use dormer_core::names::without_prefix;
+use dormer_core::profile::gpu::unattributed::Unattributed;
 use dormer_core::profile::lanes::{
     Block, Counter, LaneKind, Lanes, Row, View, counters, utilization,
 };
-use dormer_core::profile::unattributed::Unattributed;
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use dormer_core::base::format;
 use dormer_core::names::frames::CodeOf;
 use dormer_core::names::without_prefix;
-use dormer_core::profile::tree::{Label, MergedId, NodeId};
+use dormer_core::profile::cpu::tree::{Label, MergedId, NodeId};
 use dormer_core::trace::{Category, StringId};
 
 use super::replays::What;

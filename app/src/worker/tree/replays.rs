@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use dormer_core::Profile;
+use dormer_core::profile::cpu::tree::Cost;
 use dormer_core::profile::launch::GpuId;
 use dormer_core::profile::serving::slices::of_work;
-use dormer_core::profile::tree::Cost;
 use dormer_core::trace::EventId;
 
 use super::shape::Item;

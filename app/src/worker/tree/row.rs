@@ -3,7 +3,7 @@
 use dormer_core::base::format;
 use dormer_core::names::Family;
 use dormer_core::names::frames::CodeOf;
-use dormer_core::profile::tree::{Cost, Instances, Label};
+use dormer_core::profile::cpu::tree::{Cost, Instances, Label};
 
 use super::TreeView;
 use super::shape::{Calls, Item};

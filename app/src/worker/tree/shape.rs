@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use dormer_core::Profile;
 use dormer_core::base::sort::Arrange;
-use dormer_core::profile::tree::{
+use dormer_core::profile::cpu::tree::{
     BottomUp, CallTree, ClassTree, Cost, Instances, Launched, Merged, MergedId, MergedTree, NodeId,
     Owner, own_cpu_ns,
 };

@@ -3,7 +3,7 @@
 use crate::assess::Input;
 use crate::base::tally::Tally;
 use crate::names::Family;
-use crate::profile::timeline::GpuClass;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::trace::Category;
 
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,7 @@
 //! Factors on the roofline time of an operation, from its sizes and from how its kernel tiles them.
 
 use super::{Cause, Detail};
+use crate::assess::waterfall::fastest::FastestBySize;
 use crate::assess::{Evaluation, Input};
 use crate::hardware::roofline::{Bound, peak_tflops};
 use crate::hardware::{Basis, ComputeSpec, Precision, Unit};
@@ -10,12 +11,11 @@ use crate::names::convolution::ConvolutionPass;
 use crate::names::gemm::{is_by_columns, is_of_tensile};
 use crate::names::tile::{Split, Tile};
 use crate::names::words::holds;
-use crate::profile::attention_sizes::AttentionSizes;
-use crate::profile::bandwidth::FastestBySize;
-use crate::profile::convolution::ConvolutionShape;
-use crate::profile::gemm::GemmSizes;
-use crate::profile::measured::{MainKernel, Measured, Sizes};
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::attention::AttentionSizes;
+use crate::profile::operations::kinds::convolution::ConvolutionShape;
+use crate::profile::operations::kinds::gemm::GemmSizes;
+use crate::profile::operations::measured::{MainKernel, Measured, Sizes};
 
 /// A kernel may exceed the figures of its GPU by a little.
 const BEYOND: f64 = 1.1;

@@ -9,11 +9,11 @@ use crate::names::tile::{Generation, Tile};
 use crate::names::words::{contains_any, holds};
 use crate::names::{Family, LoopKind, OtherKind};
 use crate::perf::{Tensor, dropout_of, element_bytes, is_tf32_kernel};
-use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
-use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
-use crate::profile::measured::{MainKernel, Measured, Sizes};
 use crate::profile::operations::Operation;
-use crate::profile::reduction::Axis;
+use crate::profile::operations::kinds::convolution::{ConvolutionKind, ConvolutionShape};
+use crate::profile::operations::kinds::gemm::{GemmSizes, OddPitch, odd_pitches};
+use crate::profile::operations::kinds::reduction::Axis;
+use crate::profile::operations::measured::{MainKernel, Measured, Sizes};
 
 /// Up to this number of steps along K, prologue and epilogue take most of the time.
 const FEW_K_STEPS: u64 = 4;

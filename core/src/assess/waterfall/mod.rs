@@ -13,6 +13,7 @@
 
 mod factors;
 mod facts;
+mod fastest;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -22,8 +23,8 @@ use crate::base::labels::labeled;
 use crate::base::sort::Arrange;
 use crate::hardware::roofline::Bound;
 use crate::names::HelperKind;
-use crate::profile::measured::{Helper, Measured, MeasuredOperations};
 use crate::profile::operations::Operation;
+use crate::profile::operations::measured::{Helper, Measured, MeasuredOperations};
 
 use factors::{Factor, factors};
 pub use facts::Fact;

@@ -13,7 +13,7 @@ use crate::findings::{Words, fill};
 use crate::hardware::{Precision, Vendor};
 use crate::names::{Family, family_of_kernel};
 use crate::perf::is_tf32_kernel;
-use crate::profile::copies::may_be_pageable;
+use crate::profile::gpu::copies::may_be_pageable;
 
 pub(crate) struct Advice {
     /// When it applies, as a clause for the docs.

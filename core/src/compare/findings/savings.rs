@@ -6,7 +6,7 @@ use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
-use crate::findings::run_time;
+use crate::findings::engine::run_time;
 use crate::names::Family;
 
 /// The part of the run that corresponds to this kernel time, capped at the total.

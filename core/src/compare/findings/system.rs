@@ -16,7 +16,7 @@ use crate::compare::pair::{Pair, Which};
 use crate::compare::time_parts::PartKind;
 use crate::compare::words;
 use crate::findings::Words;
-use crate::profile::copies::{Direction, may_be_pageable};
+use crate::profile::gpu::copies::{Direction, may_be_pageable};
 
 const SHARES: &str =
     "That is {share} of the run of the target, and {reference_share} of that of the reference.";

@@ -9,7 +9,7 @@ use crate::names::Family;
 use crate::names::calls::unnumbered;
 use crate::names::counterparts::{Counterpart, counterpart};
 use crate::names::signatures::has_out_operand;
-use crate::profile::gemm::GemmSizes;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 use crate::trace::{Dims, StringId};
 
 #[derive(Debug)]

@@ -11,11 +11,11 @@ use crate::compare::op_side::Helper;
 use crate::hardware::{Vendor, detect};
 use crate::names::Family;
 use crate::names::tile::Generation;
-use crate::profile::convolution::ConvolutionShape;
+use crate::profile::gpu::shares::Shares;
 use crate::profile::launch::GpuId;
-use crate::profile::measured::{self, MainKernel, MeasuredOperations};
 use crate::profile::operations::Operation;
-use crate::profile::shares::Shares;
+use crate::profile::operations::kinds::convolution::ConvolutionShape;
+use crate::profile::operations::measured::{self, MainKernel, MeasuredOperations};
 use crate::trace::Dims;
 
 /// `units` is how often they compute something together, if that is not their number of calls.

@@ -11,9 +11,9 @@ use crate::compare::{Pair, Which};
 use crate::findings::unfused_attention;
 use crate::names::Family;
 use crate::names::attention::is_backward;
-use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
-use crate::profile::optimizer::OptimizerStep;
+use crate::profile::operations::kinds::attention::AttentionSizes;
+use crate::profile::operations::kinds::optimizer::OptimizerStep;
 
 /// Rows of both traces that match.
 pub(crate) struct Found {

@@ -13,7 +13,7 @@ use crate::base::format;
 use crate::compare::align::Alignment;
 use crate::compare::{Pair, Which};
 use crate::names::Family;
-use crate::profile::gemm::GemmSizes;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 
 /// Rows and inner size of GEMMs, their type, and whether activations are recomputed.
 type InputKey = (u64, u64, &'static str, bool);

@@ -17,10 +17,10 @@ use crate::base::sort::{Arrange, Arranged};
 use crate::compare::align::{Alignment, Matched, align};
 use crate::compare::expected::{Judge, Sizes};
 use crate::compare::{Pair, Side, Which};
-use crate::findings::compute::shapes;
-use crate::profile::gemm::GemmSizes;
+use crate::findings::engine::compute::shapes;
+use crate::profile::gpu::shares::Shares;
 use crate::profile::operations::Operation;
-use crate::profile::shares::Shares;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 
 impl Operations {
     pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, judge: &Judge) -> Operations {

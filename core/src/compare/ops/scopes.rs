@@ -15,9 +15,9 @@ use crate::compare::{Pair, Which};
 use crate::names::modules::ModuleRole;
 use crate::names::{Family, MODULE, family_of_op, op_category};
 use crate::profile::Profile;
-use crate::profile::autograd::is_engine_call;
+use crate::profile::cpu::autograd::is_engine_call;
+use crate::profile::cpu::tree::NodeId;
 use crate::profile::operations::Operation;
-use crate::profile::tree::NodeId;
 use crate::trace::{ByName, Category, EventId};
 
 /// More operations than these are not a single computation.

@@ -7,8 +7,8 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::calls::normal;
 use crate::profile::Profile;
+use crate::profile::cpu::tree::{CallTree, NodeId};
 use crate::profile::launch::{GpuId, is_graph_launch};
-use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, StringId, StringTable, TrackId};
 
 /// The name of the row above all threads.

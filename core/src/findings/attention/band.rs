@@ -5,7 +5,7 @@
 
 use crate::assess::Thresholds;
 use crate::base::labels::labeled;
-use crate::findings::assessment::Band;
+use crate::findings::engine::assessment::Band;
 use crate::hardware::roofline::Bound;
 
 /// Length, lower end, upper end, in percent of roofline.

@@ -6,7 +6,7 @@ use super::Observed;
 use crate::base::sort::Gather;
 use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
-use crate::profile::tensors::layout_copy;
+use crate::profile::operations::tensors::layout_copy;
 
 /// A call that only copies Q, K or V directly before an attention, or its result directly after.
 pub(super) struct Copy<'a> {

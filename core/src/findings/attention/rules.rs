@@ -3,9 +3,9 @@
 use super::Observed;
 use super::band::Verdict;
 use crate::assess::waterfall::Cause;
-use crate::findings::assessment::Band;
-use crate::findings::compute::{impact_of_steps, saved_by_16_bit};
-use crate::findings::narrower::{
+use crate::findings::engine::assessment::Band;
+use crate::findings::engine::compute::{impact_of_steps, saved_by_16_bit};
+use crate::findings::engine::narrower::{
     are_flash_kernels_experimental, has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit,
     width,
 };
@@ -14,8 +14,8 @@ use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{
     AttentionKernel, head_dimension, is_flash_2, pads_head_dimension, splits_keys,
 };
-use crate::profile::attention_sizes::AttentionSizes;
-use crate::profile::origin::Origin;
+use crate::profile::operations::kinds::attention::AttentionSizes;
+use crate::profile::operations::origin::Origin;
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;

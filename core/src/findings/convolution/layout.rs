@@ -9,9 +9,9 @@ use crate::findings::order::{Order, OrderedCall, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::Vendor;
 use crate::names::Family;
-use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
-use crate::profile::tensors::{is_copy, keeps_type};
+use crate::profile::operations::kinds::convolution::channels_last;
+use crate::profile::operations::tensors::{is_copy, keeps_type};
 
 pub(super) struct Layouts<'a> {
     convolutions: &'a [Observed<'a>],
@@ -39,7 +39,7 @@ impl<'a> Layouts<'a> {
             inside_ns: sum(convolutions.iter().map(|one| one.layout.1)),
             adjacent_ns: self::time_ns(input, &adjacent),
             adjacent,
-            time_ns: crate::findings::compute::time_ns(&rows),
+            time_ns: crate::findings::engine::compute::time_ns(&rows),
             are_all: rows.len() == convolutions.len(),
         }
     }

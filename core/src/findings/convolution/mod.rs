@@ -11,17 +11,17 @@ mod rules;
 mod tests;
 mod words;
 
-use super::assessment::{Assessment, Band};
-use super::compute::{impact_of_steps, is_wide, saved_by_16_bit};
 use super::unmodeled::missing_units;
 use crate::assess::waterfall::{Cause, Waterfall};
-use crate::findings::compute::cause_of;
+use crate::findings::engine::assessment::{Assessment, Band};
+use crate::findings::engine::compute::cause_of;
+use crate::findings::engine::compute::{impact_of_steps, is_wide, saved_by_16_bit};
 use crate::findings::prelude::*;
 use crate::names::HelperKind;
 use crate::names::convolution::{ConvolutionPass, Pass, is_fallback, is_layout_change};
-use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
-use crate::profile::measured::MeasuredOperations;
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::convolution::{ConvolutionKind, ConvolutionShape};
+use crate::profile::operations::measured::MeasuredOperations;
 use crate::trace::Category;
 use layout::Layouts;
 

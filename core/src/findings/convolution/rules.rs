@@ -7,11 +7,12 @@ use super::words::{
 };
 use super::{Observed, band, gate};
 use crate::assess::waterfall::Cause;
-use crate::findings::compute::saved_by_16_bit;
-use crate::findings::narrower::{instead_of_32_bits, width};
+use crate::findings::engine::compute::saved_by_16_bit;
+use crate::findings::engine::narrower::{instead_of_32_bits, width};
+use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
-use crate::findings::{run_time, slow_calls};
-use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
+use crate::findings::slow_calls;
+use crate::profile::operations::kinds::convolution::{ConvolutionKind, ConvolutionShape};
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;

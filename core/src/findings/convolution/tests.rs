@@ -1,8 +1,8 @@
 //! Each pattern, from a trace with one such convolution.
 
-use super::super::finding::{Estimate, Impact, Priority};
 use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 use super::*;
+use crate::findings::engine::finding::{Estimate, Impact, Priority};
 
 const BF16: &str = "c10::BFloat16";
 

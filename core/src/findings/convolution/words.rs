@@ -3,10 +3,12 @@
 use super::layout::channels_last_switch;
 use super::{Observed, band};
 use crate::assess::waterfall::{Cause, Detail, Waterfall};
-use crate::findings::narrower::instead_of_32_bits;
+use crate::findings::engine::narrower::instead_of_32_bits;
 use crate::findings::prelude::*;
 use crate::names::convolution::is_layout_change;
-use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
+use crate::profile::operations::kinds::convolution::{
+    ConvolutionKind, ConvolutionShape, channels_last,
+};
 
 /// "; it is depthwise 7×7", if its shape is more than a kernel size.
 pub(super) fn special(shape: &ConvolutionShape) -> String {

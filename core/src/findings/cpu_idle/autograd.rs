@@ -3,7 +3,7 @@
 use crate::base::map::Set;
 use crate::findings::Input;
 use crate::profile::Profile;
-use crate::profile::memory_steps::named_steps;
+use crate::profile::memory::steps::named_steps;
 
 /// With fewer operations recorded in a step, the CPU hardly notices.
 const LEAST_RECORDED: usize = 20;

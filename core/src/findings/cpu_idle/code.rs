@@ -15,8 +15,8 @@ use crate::names::cpu_calls::is_compiled_region;
 use crate::names::gemm::is_factorization;
 use crate::names::words;
 use crate::profile::Profile;
-use crate::profile::autograd::is_engine_call;
-use crate::profile::tree::NodeId;
+use crate::profile::cpu::autograd::is_engine_call;
+use crate::profile::cpu::tree::NodeId;
 use crate::trace::EventId;
 
 /// Code with this share of the idle time of a cause stands for the cause.

@@ -9,6 +9,7 @@
 mod autograd;
 mod code;
 mod code_rules;
+mod launch_calls;
 mod observed;
 mod other_threads;
 mod patterns;
@@ -21,11 +22,12 @@ mod tables;
 mod tests;
 mod turns;
 
-use super::{Analyses, pattern};
+use super::Analyses;
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::base::interval::Interval;
+use crate::findings::engine::pattern;
 use crate::findings::prelude::*;
 use code::ObservedCode;
 use observed::Observed;

@@ -6,11 +6,11 @@ use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::{GapsOfCause, Idle};
 use crate::base::tally::Tally;
 use crate::findings::Severity;
+use crate::findings::cpu_idle::launch_calls::LaunchCalls;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::batch::Phase;
 use crate::names::cpu_calls::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
-use crate::profile::launch_calls::LaunchCalls;
 use crate::profile::serving::{ServingStep, ShapeKind};
 use crate::trace::EventId;
 

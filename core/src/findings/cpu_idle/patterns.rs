@@ -2,7 +2,7 @@
 
 use crate::assess::idle::Idle;
 use crate::findings::Severity;
-use crate::findings::pattern::Pattern;
+use crate::findings::engine::pattern::Pattern;
 use crate::findings::prelude::*;
 use crate::names::Family;
 

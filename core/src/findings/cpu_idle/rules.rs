@@ -5,13 +5,13 @@ use super::observed::Observed;
 use super::reasoning::reasoning;
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
-use crate::findings::expert_loops::ExpertLoops;
+use crate::findings::cpu_idle::launch_calls::LaunchCalls;
+use crate::findings::loops::experts::ExpertLoops;
+use crate::findings::loops::steps::StepLoops;
 use crate::findings::prelude::*;
-use crate::findings::step_loops::StepLoops;
 use crate::hardware::Vendor;
 use crate::names::batch::Engine;
 use crate::profile::Profile;
-use crate::profile::launch_calls::LaunchCalls;
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;

@@ -8,7 +8,7 @@ use crate::base::sort::Arrange;
 use crate::names::cpu_calls::{OPTIMIZER_RANGE, is_zero_grad, optimizer_of_step};
 use crate::names::frames::Frame;
 use crate::profile::Profile;
-use crate::profile::tree::NodeId;
+use crate::profile::cpu::tree::NodeId;
 use crate::trace::{Category, EventId, StringId};
 
 /// The part of the step that a piece of code is.

@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::assess::idle::Idle;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
-use crate::profile::copies::{Direction, direction};
+use crate::profile::gpu::copies::{Direction, direction};
+use crate::profile::gpu::timeline::{GpuClass, GpuTimeline};
 use crate::profile::launch::process;
-use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::StringId;
 
 /// A GPU that is busy for a smaller share of the busiest one's time is not counted as used by the run.

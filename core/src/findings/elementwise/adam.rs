@@ -8,7 +8,7 @@ use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS, list_passes};
 use crate::perf::element_bytes;
-use crate::profile::optimizer::OptimizerStep;
+use crate::profile::operations::kinds::optimizer::OptimizerStep;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FusedStep {

@@ -2,7 +2,7 @@
 
 use super::Observed;
 use super::base::COPY;
-use crate::findings::narrower::sixteen_bit;
+use crate::findings::engine::narrower::sixteen_bit;
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::words::contains_any;

@@ -2,7 +2,7 @@
 
 use super::Observed;
 use super::base::{AT_MOST, GAP, n_kernels};
-use crate::findings::compute::{are_many, subject};
+use crate::findings::engine::compute::{are_many, subject};
 use crate::findings::prelude::*;
 use crate::names::cpu_calls::FUSED_OPTIMIZERS;
 use crate::names::elementwise::ElementwiseKind;

@@ -7,8 +7,8 @@ use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
 use crate::names::elementwise::{ElementwiseKind, is_triangle};
 use crate::profile::Profile;
-use crate::profile::elementwise::is_made_constant;
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::elementwise::is_made_constant;
 
 /// The calls of an operation that are part of such masks. As their arguments are equal, so are the masks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -21,9 +21,9 @@ use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
 use crate::names::words;
 use crate::perf::{OpInput, is_integer_type, product};
 use crate::profile::Profile;
-use crate::profile::elementwise::{has_double, is_fill_alone};
 use crate::profile::operations::Operation;
-use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
+use crate::profile::operations::kinds::elementwise::{has_double, is_fill_alone};
+use crate::profile::operations::kinds::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
 use masks::{Masks, OfMasks};
 

@@ -2,12 +2,12 @@
 
 use super::base::{AT_MOST, COPY, ELEMENTWISE, GAP, MOVED, SLOW};
 use super::{InGraphs, Observed, conversions, dropout, lists, slices};
+use crate::findings::engine::run_time::are_off_critical_path;
+use crate::findings::loops::steps::advice_for_short;
 use crate::findings::prelude::*;
-use crate::findings::run_time::are_off_critical_path;
-use crate::findings::step_loops::advice_for_short;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_random, is_resampling};
-use crate::profile::elementwise::could_be_dense;
+use crate::profile::operations::kinds::elementwise::could_be_dense;
 
 const OTHERS_IN_GRAPHS: &str = ", or also capture in GPU graphs those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";

@@ -5,7 +5,7 @@ use super::Observed;
 use super::base::MOVED;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
-use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::cpu::autograd::ENGINE_CALL;
 use crate::profile::operations::Operation;
 use crate::trace::EventId;
 

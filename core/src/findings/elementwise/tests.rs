@@ -1,6 +1,6 @@
-use super::super::finding::Impact;
 use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 use super::*;
+use crate::findings::engine::finding::Impact;
 
 mod optimizers;
 

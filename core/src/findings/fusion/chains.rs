@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use super::steps::{ChainStep, Operator, StepRole};
+use crate::findings::fusion::scopes::{Scope, Scopes};
 use crate::names::fusion::{ACTIVATIONS, ChainKind, REDUCTIONS, norm_within};
-use crate::profile::dataflow::{can_be, can_be_slice};
-use crate::profile::scopes::{Scope, Scopes};
+use crate::profile::operations::dataflow::{can_be, can_be_slice};
 
 /// Steps that one kernel could do. Each step is in one chain only.
 #[derive(Debug, Clone, PartialEq)]

@@ -22,6 +22,7 @@
 mod chains;
 mod rules;
 mod saving;
+mod scopes;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -30,12 +31,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::gemm::widening;
-use super::run_time;
+use crate::findings::engine::run_time;
+use crate::findings::fusion::scopes::Scopes;
 use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
-use crate::profile::autograd::Autograd;
-use crate::profile::scopes::Scopes;
-use crate::profile::streams::steps;
+use crate::profile::cpu::autograd::Autograd;
+use crate::profile::operations::streams::steps;
 use crate::trace::EventId;
 use chains::{Chain, chains};
 use saving::Projection;

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use super::{Candidate, least_ns};
 use crate::findings::elementwise::dropout::is_inference;
-use crate::findings::finding::Estimate;
+use crate::findings::engine::finding::Estimate;
+use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
-use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
 
 /// The steps of a chain for a title: "`add` and `relu`"; their number if there are many.

@@ -1,10 +1,10 @@
 //! What replacing a chain by one kernel saves.
 
 use super::steps::{ChainStep, Operator};
-use crate::findings::finding::Estimate;
+use crate::findings::engine::finding::Estimate;
 use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
-use crate::profile::dataflow::{Shape, can_be, can_be_slice};
+use crate::profile::operations::dataflow::{Shape, can_be, can_be_slice};
 use crate::trace::Category;
 
 /// The part of the shorter of arithmetic and memory traffic that is not hidden by the longer.

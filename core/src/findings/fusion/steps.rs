@@ -6,10 +6,10 @@ use crate::hardware::roofline::peak_tflops;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::fusion::{BATCH_NORMS, ELEMENTWISE, REDUCTIONS, ROW_NORMS};
-use crate::profile::dataflow::{Shape, Shapes};
-use crate::profile::elementwise::has_double;
 use crate::profile::operations::Operation;
-use crate::profile::streams::Step;
+use crate::profile::operations::dataflow::{Shape, Shapes};
+use crate::profile::operations::kinds::elementwise::has_double;
+use crate::profile::operations::streams::Step;
 
 /// The role of a step in chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

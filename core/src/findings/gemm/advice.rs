@@ -2,13 +2,13 @@
 
 use super::Observed;
 use crate::assess::waterfall::{Cause, Detail, Fact};
-use crate::findings::narrower::{
+use crate::findings::engine::narrower::{
     has_sparsity, is_in_32_bits, less_arithmetic, narrower_cache, narrower_types, narrower_weights,
     sixteen_bit,
 };
 use crate::findings::prelude::*;
-use crate::profile::autograd::Passes;
-use crate::profile::gemm::{GemmSizes, OddPitch};
+use crate::profile::cpu::autograd::Passes;
+use crate::profile::operations::kinds::gemm::{GemmSizes, OddPitch};
 
 /// "`aten::bmm` (37 632 of 8×64×8)" for the longest row, and how many more.
 pub(super) fn subject(group: &Group<Observed<'static>>) -> String {

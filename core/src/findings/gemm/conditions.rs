@@ -2,15 +2,15 @@
 
 use super::{Observed, is_tiny};
 use crate::assess::waterfall::Cause;
-use crate::findings::compute::{impact_of_gap, impact_of_steps};
-use crate::findings::narrower::matrix_rate_16_bit;
+use crate::findings::engine::compute::{impact_of_gap, impact_of_steps};
+use crate::findings::engine::narrower::matrix_rate_16_bit;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::{Bound, peak_tflops};
 use crate::names::HelperKind;
-use crate::profile::gemm::GemmSizes;
-use crate::profile::measured::MeasuredOperations;
 use crate::profile::operations::Operation;
-use crate::profile::origin::is_in_linear_loss;
+use crate::profile::operations::kinds::gemm::GemmSizes;
+use crate::profile::operations::measured::MeasuredOperations;
+use crate::profile::operations::origin::is_in_linear_loss;
 
 /// Whether the kernels beside the one that multiplies are mostly the reductions of a split along K.
 pub(super) fn is_of_split(input: &Input, observed: &Observed) -> bool {

@@ -9,7 +9,7 @@ use super::Observed;
 use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
-use crate::profile::gemm::GemmSizes;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 use crate::trace::StringId;
 
 /// Calls in another layout are faster if they take less than the time divided by this.
@@ -110,7 +110,7 @@ mod tests {
         patterns(&outcome(fast_us, strides))
     }
 
-    fn outcome(fast_us: i32, strides: &str) -> crate::findings::outcome::Outcome {
+    fn outcome(fast_us: i32, strides: &str) -> crate::findings::engine::outcome::Outcome {
         let args = |strides: &str| {
             format!(
                 r#""Input Dims": [[8192, 4096], [4096, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [{strides}]"#

@@ -13,21 +13,21 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use super::expert_loops::ExpertLoops;
-use super::narrower::{is_wide, saved_by_16_bit};
 use super::unmodeled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
-use crate::findings::compute::{are_idle_units_half, cause_of};
+use crate::findings::engine::compute::{are_idle_units_half, cause_of};
+use crate::findings::engine::narrower::{is_wide, saved_by_16_bit};
+use crate::findings::loops::experts::ExpertLoops;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::HelperKind;
 use crate::names::gemm::is_quantized;
 use crate::perf::{ComputeSpec, Unit};
-use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
-use crate::profile::measured::{Helper, MeasuredOperations};
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
+use crate::profile::operations::measured::{Helper, MeasuredOperations};
 use conditions::is_of_chunk;
 use growing::Growing;
 use layouts::FasterLayout;

@@ -5,8 +5,8 @@ use crate::findings::prelude::*;
 use crate::names::HelperKind;
 use crate::names::attention::is_backward;
 use crate::perf::element_bytes;
-use crate::profile::measured::MeasuredOperations;
 use crate::profile::operations::Operation;
+use crate::profile::operations::measured::MeasuredOperations;
 
 /// A norm at a low % of the memory bandwidth that takes a good part of its operator.
 #[derive(Debug, Clone, Copy)]

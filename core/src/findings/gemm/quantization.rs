@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_narrow;
 use crate::base::sort::Gather;
-use crate::findings::narrower::matrix_rate_16_bit;
+use crate::findings::engine::narrower::matrix_rate_16_bit;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::Family;
@@ -21,7 +21,7 @@ use crate::names::moe::{dequantizes, quantizes};
 use crate::names::words::contains_any;
 use crate::perf::{Tensor, fused_ops, product};
 use crate::profile::operations::Operation;
-use crate::profile::streams::{Step, steps};
+use crate::profile::operations::streams::{Step, steps};
 
 /// Steps of quantizing in eager mode, without `aten::` and a trailing underscore.
 #[rustfmt::skip]

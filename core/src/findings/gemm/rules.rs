@@ -11,9 +11,9 @@ use super::conditions::{
 use super::short::PER_EXPERT;
 use super::{Observed, is_tiny};
 use crate::assess::waterfall::Cause;
-use crate::findings::compute::{impact_of_gap, impact_of_steps};
-use crate::findings::finding::Impact;
-use crate::findings::narrower::{
+use crate::findings::engine::compute::{impact_of_gap, impact_of_steps};
+use crate::findings::engine::finding::Impact;
+use crate::findings::engine::narrower::{
     instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_types, saved_by_16_bit, width,
 };
 use crate::findings::prelude::*;

@@ -1,9 +1,9 @@
 //! The rules for GEMMs that are about as short as their launch, and for those of single experts.
 
 use super::Observed;
-use crate::findings::compute::{beyond_roofline_ns, least_ns};
+use crate::findings::engine::compute::{beyond_roofline_ns, least_ns};
+use crate::findings::loops::steps::advice_for_short;
 use crate::findings::prelude::*;
-use crate::findings::step_loops::advice_for_short;
 
 /// GEMMs that are about as short as their launch: each remains a kernel, which has a minimum time.
 pub(super) const SHORT: &[Rule<Observed>] = &[

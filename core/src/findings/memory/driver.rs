@@ -3,10 +3,10 @@
 use super::{Issue, Kind};
 use crate::base::interval::{Coverage, Interval, busy};
 use crate::findings::prelude::*;
-use crate::profile::gaps::gaps;
+use crate::profile::gpu::gaps::gaps;
+use crate::profile::memory::steps::{kind_of, named_steps};
 use crate::profile::memory::{DeviceMemory, DriverCall, DriverUse, driver_uses};
-use crate::profile::memory_steps::{kind_of, named_steps};
-use crate::profile::tuning::Tuning;
+use crate::profile::operations::autotuning::Tuning;
 
 /// Maximum number of calls shown.
 const MOST_ROWS: usize = 10;

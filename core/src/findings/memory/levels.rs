@@ -3,8 +3,8 @@
 use super::{Issue, Kind, tables};
 use crate::base::map::Map;
 use crate::findings::prelude::*;
+use crate::profile::memory::steps::StepMemory;
 use crate::profile::memory::{DeviceMemory, Memory, share};
-use crate::profile::memory_steps::StepMemory;
 
 /// Minimum number of steps to decide whether memory grows.
 const LEAST_STEPS: usize = 3;

@@ -13,8 +13,8 @@ mod tables;
 mod tests;
 
 use crate::findings::prelude::*;
+use crate::profile::memory::steps::memory_by_step;
 use crate::profile::memory::{DeviceMemory, Memory};
-use crate::profile::memory_steps::memory_by_step;
 use crate::trace::EventId;
 use holders::Remedy;
 

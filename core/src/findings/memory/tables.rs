@@ -2,8 +2,8 @@
 
 use crate::findings::prelude::*;
 use crate::profile::Profile;
+use crate::profile::memory::steps::StepMemory;
 use crate::profile::memory::{DeviceMemory, Memory, OperatorMemory, share};
-use crate::profile::memory_steps::StepMemory;
 use crate::trace::StringId;
 
 /// Maximum number of rows of a table of operators.

@@ -5,8 +5,8 @@
 
 use crate::findings::prelude::*;
 use crate::names::moe::MoeRole;
-use crate::profile::moe_roles::MoeRoles;
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::moe::MoeRoles;
 
 /// Of two GEMMs, the one that does its work far slower.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,8 +5,8 @@ use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::perf::model_config::{LanguageModel, proved};
 use crate::profile::Profile;
-use crate::profile::gemm::GemmSizes;
 use crate::profile::model_info::families;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 
 /// An expert GEMM with padded weights.
 pub(super) struct Padded<'a> {

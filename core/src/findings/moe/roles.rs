@@ -6,10 +6,10 @@ use crate::names::collective::is_of_experts;
 use crate::names::moe::MoeRole;
 use crate::perf::model_config::Role;
 use crate::profile::Profile;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::GpuId;
-use crate::profile::moe_roles::MoeRoles;
 use crate::profile::operations::Operation;
-use crate::profile::timeline::GpuClass;
+use crate::profile::operations::kinds::moe::MoeRoles;
 
 /// The role of an operation: by the sizes for its place in the layer, else the common role of its kernels, if there is
 /// one. A GEMM without evidence of a second one may be the whole expert computation.

@@ -1,8 +1,8 @@
 //! The rules for MoE layers.
 
 use super::{Observed, behind_sibling_ns, bytes_and_rate};
-use crate::findings::compute::subject;
-use crate::findings::narrower::less_arithmetic;
+use crate::findings::engine::compute::subject;
+use crate::findings::engine::narrower::less_arithmetic;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;

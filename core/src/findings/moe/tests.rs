@@ -2,7 +2,7 @@ use super::super::samples::{Calls, assert_contains, found, only, patterns};
 use super::rules::EVENLY;
 use super::*;
 use crate::perf::model_config::parse;
-use crate::profile::shapes::ShapeSources;
+use crate::profile::graphs::shapes::ShapeSources;
 use crate::report::Report;
 use crate::testing::options_on;
 use std::sync::Arc;

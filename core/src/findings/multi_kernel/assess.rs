@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::assess::Thresholds;
 use crate::base::interval::{percent_of, percent_or_zero, sum};
-use crate::findings::narrower::is_wide;
+use crate::findings::engine::narrower::is_wide;
 use crate::findings::{Impact, Input, Severity};
 use crate::hardware::{GpuSpec, Links};
 use crate::perf::Unit;
@@ -12,12 +12,12 @@ use crate::profile::Profile;
 use crate::profile::collectives::{
     CollectiveSummary, RepeatedTime, StagedTime, Waits, collectives, linked_gpus, staged_time,
 };
-use crate::profile::copies::{
+use crate::profile::gpu::copies::{
     Copies, CopySummary, DdpCopy, Direction, HostMemory, OnOneGpu, copies,
 };
-use crate::profile::exposed::Spans;
-use crate::profile::kernels::Running;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::exposed::Spans;
+use crate::profile::gpu::kernels::Running;
+use crate::profile::gpu::timeline::GpuTimeline;
 
 /// What was moved; independent of options.
 struct Moved {

@@ -5,10 +5,11 @@ use crate::Profile;
 use crate::assess::idle::code::{Code, Place};
 use crate::base::format;
 use crate::base::group::grouped;
-use crate::findings::{Input, run_time};
+use crate::findings::Input;
+use crate::findings::engine::run_time;
 use crate::names::cpu_activity::CpuActivity;
-use crate::profile::copies::{Copies, CopyOrigin, DdpCopy, Direction, HostMemory, direction};
-use crate::profile::timeline::GpuClass;
+use crate::profile::gpu::copies::{Copies, CopyOrigin, DdpCopy, Direction, HostMemory, direction};
+use crate::profile::gpu::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, StringId};
 
 /// The Python code that leads to copies by operators.

@@ -5,10 +5,10 @@ use super::messages::{Reason, saved_by_16_bits};
 use super::{communication, copies, tables};
 use crate::base::interval::percent_or_zero;
 use crate::findings::Severity;
-use crate::findings::finding::Estimate;
+use crate::findings::engine::finding::Estimate;
 use crate::findings::prelude::*;
 use crate::profile::collectives::{RepeatedTime, StagedTime, Waits};
-use crate::profile::copies::Direction::{
+use crate::profile::gpu::copies::Direction::{
     self, DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
 };
 

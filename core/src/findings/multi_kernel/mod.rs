@@ -15,10 +15,11 @@ mod tables;
 mod tests;
 mod waiting;
 
-use super::{Severity, pattern};
+use super::Severity;
+use crate::findings::engine::pattern;
 use crate::findings::prelude::*;
 use crate::profile::collectives::OfSteps;
-use crate::profile::copies::Direction;
+use crate::profile::gpu::copies::Direction;
 
 pub(crate) use assess::Facts;
 pub(crate) use communication::out_of_reach;

@@ -4,11 +4,13 @@ use super::assess::{CopyAssessment, Facts};
 use super::communication;
 use super::issues::{About, Issue, issues};
 use super::messages::Reason;
+use crate::findings::engine::pattern::Pattern;
 use crate::findings::fill;
-use crate::findings::pattern::Pattern;
 use crate::findings::prelude::*;
-use crate::profile::copies::DdpCopy;
-use crate::profile::copies::Direction::{DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer};
+use crate::profile::gpu::copies::DdpCopy;
+use crate::profile::gpu::copies::Direction::{
+    DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
+};
 
 /// All patterns that are flagged.
 pub(crate) fn patterns(input: &Input, facts: &Facts) -> Vec<Pattern> {

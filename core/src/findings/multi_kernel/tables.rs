@@ -5,7 +5,7 @@ use super::severity;
 use crate::findings::prelude::*;
 use crate::names::frames::file_of;
 use crate::profile::collectives::{Collectives, Longest};
-use crate::profile::copies::{Copies, CopyOrigin, Direction};
+use crate::profile::gpu::copies::{Copies, CopyOrigin, Direction};
 use crate::trace::StringId;
 
 /// Maximum number of rows of a table of copies' origins or of kinds of collectives.

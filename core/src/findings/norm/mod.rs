@@ -11,14 +11,14 @@ mod rules;
 mod tests;
 
 use super::bandwidth::{Baseline, Simple};
-use super::compute::{gbps, main_cause};
 use super::elementwise::dropout::is_inference;
 use crate::assess::waterfall::{Cause, Waterfall};
+use crate::findings::engine::compute::{gbps, main_cause};
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::norm::NormKind;
-use crate::profile::measured::MeasuredOperations;
-use crate::profile::norm::Norm;
+use crate::profile::operations::kinds::norm::Norm;
+use crate::profile::operations::measured::MeasuredOperations;
 
 struct Observed<'a> {
     row: &'a Row,

@@ -3,7 +3,7 @@
 use super::Observed;
 use super::neighbors::Neighbors;
 use crate::assess::waterfall::Cause;
-use crate::findings::outcome::weighted;
+use crate::findings::engine::outcome::weighted;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::norm::NormKind;

@@ -1,6 +1,6 @@
-use super::super::finding::Impact;
-use super::super::outcome::Outcome;
 use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
+use crate::findings::engine::finding::Impact;
+use crate::findings::engine::outcome::Outcome;
 
 const KERNEL: &str = "void at::native::batch_norm_kernel";
 const ELEMENTWISE: &str = "void at::native::vectorized_elementwise_kernel<4>";

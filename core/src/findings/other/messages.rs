@@ -13,8 +13,8 @@ use crate::base::map::{Map, Set};
 use crate::findings::prelude::*;
 use crate::names::{Family, OtherKind};
 use crate::perf::Tensor;
-use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 
 /// Fewer edges for each node are no graph: tokens of experts, tables of words.
 const LEAST_PER_NODE: u64 = 2;

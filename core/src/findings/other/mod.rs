@@ -9,10 +9,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::compute::is_wide;
 use super::{ANALYSES, Tier};
+use crate::findings::engine::compute::is_wide;
+use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
-use crate::findings::run_time;
 use crate::names::gemm::is_factorization;
 use crate::names::{Family, OtherKind, is_sort};
 use crate::perf::{OpInput, dense_gradient, odd_size, row_bytes_of_whole, sequential_steps};

@@ -1,7 +1,7 @@
 //! The rules for lookups and writes by index, for recurrent layers and for the rest.
 
 use super::{LAUNCHES_OF_STEP, Observed, SparseTable};
-use crate::findings::narrower::instead_of_32_bits;
+use crate::findings::engine::narrower::instead_of_32_bits;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;

@@ -6,7 +6,7 @@
 //!
 //! A fused loss reads the logits once, and writes their gradient in their place.
 
-use crate::findings::finding::Estimate;
+use crate::findings::engine::finding::Estimate;
 use crate::findings::fusion::least_ns;
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;

@@ -5,14 +5,14 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::assessment::Band;
-use super::compute::impact_of_gap;
+use crate::findings::engine::assessment::Band;
+use crate::findings::engine::compute::impact_of_gap;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
 use crate::perf::{share_of_radix_selection, share_of_radix_sort};
 use crate::profile::operations::Operation;
-use crate::profile::reduction::Axis;
+use crate::profile::operations::kinds::reduction::Axis;
 
 struct Observed<'a> {
     row: &'a Row,

@@ -1,10 +1,10 @@
 //! The rules for reductions.
 
 use super::Observed;
-use crate::findings::assessment::Band;
+use crate::findings::engine::assessment::Band;
 use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
-use crate::profile::reduction::Axis;
+use crate::profile::operations::kinds::reduction::Axis;
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;

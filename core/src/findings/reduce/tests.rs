@@ -1,6 +1,6 @@
-use super::super::finding::Estimate;
 use super::super::samples::{Calls, assert_contains, assert_contains_none, found, only, patterns};
 use super::*;
+use crate::findings::engine::finding::Estimate;
 
 /// 64 million FP32 elements: 256 MB, at 5 300 GB/s 48 µs.
 const ROWS: &str = "64000x1000@1000x1:float";

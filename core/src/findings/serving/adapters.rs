@@ -4,7 +4,7 @@ use super::{Issue, Kind, Source};
 use crate::base::tally::tallied;
 use crate::findings::prelude::*;
 use crate::names::is_adapter;
-use crate::profile::timeline::GpuClass;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::trace::ByName;
 
 /// Adapters below this share of the run are not reported.

@@ -7,10 +7,10 @@ use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::batch::{Engine, Phase};
-use crate::profile::runtime_calls::NODE_GAP_NS;
+use crate::profile::graphs::shapes::Source as Sizes;
+use crate::profile::launch::runtime_calls::NODE_GAP_NS;
 use crate::profile::serving::padding::{Padded, RowGrids, padded};
 use crate::profile::serving::{Serving, ServingStep, ShapeKind};
-use crate::profile::shapes::Source as Sizes;
 use crate::trace::{Category, EventId};
 
 /// A step whose size is known, with its time and its event.
@@ -36,7 +36,7 @@ pub(super) fn padding(source: &Source) -> Vec<Issue> {
         return Vec::new();
     };
     let empty = |steps: &mut dyn Iterator<Item = &TimedStep>| {
-        super::super::outcome::weighted(steps.map(|(one, ns, _)| (one.percent(), *ns)))
+        crate::findings::engine::outcome::weighted(steps.map(|(one, ns, _)| (one.percent(), *ns)))
     };
     let percent = empty(&mut steps.iter().copied());
     let Some(percent) = percent.filter(|percent| *percent >= LEAST_PERCENT) else {

@@ -9,10 +9,10 @@ use crate::hardware::roofline::{Bound, Roofline};
 use crate::names::Family;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
-use crate::profile::gemm::weight_bytes;
+use crate::profile::graphs::shapes::Source as Sizes;
 use crate::profile::operations::Operation;
-use crate::profile::shapes::Source as Sizes;
-use crate::profile::tensors::only_moves;
+use crate::profile::operations::kinds::gemm::weight_bytes;
+use crate::profile::operations::tensors::only_moves;
 use crate::trace::{EventId, TrackId};
 
 /// With a smaller share of the time with known FLOPs and bytes, nothing is reported, in percent.
@@ -346,7 +346,7 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
             },
         ),
     ];
-    let efficiency = super::super::outcome::weighted(
+    let efficiency = crate::findings::engine::outcome::weighted(
         all.iter()
             .map(|(_, operation, _, percent)| (*percent, operation.kernel_ns)),
     );

@@ -25,7 +25,7 @@ mod windows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::run_time;
+use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::serving::Serving;

@@ -5,7 +5,7 @@ use super::{Issue, Kind, Source};
 use crate::findings::prelude::*;
 use crate::names::attention::AttentionKernel;
 use crate::names::moe::quantizes;
-use crate::profile::attention_sizes::AttentionSizes;
+use crate::profile::operations::kinds::attention::AttentionSizes;
 use crate::trace::ByName;
 
 /// If less of the preparation is quantizing, it does not serve a cheaper kernel.

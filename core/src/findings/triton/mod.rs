@@ -4,7 +4,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::gbps;
+use crate::findings::engine::compute::gbps;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::LoopKind;

@@ -5,14 +5,15 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, are_large, is_launch_scale, short_name};
-use super::finding::Finding;
-use super::narrower::{matrix_rate_16_bit, on_matrix_units};
-use super::one_cause::has_shapes;
-use super::outcome::Row;
-use super::{Docs, Input, rule};
+use super::{Docs, Input};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
+use crate::findings::engine::compute::{Gate, are_large, is_launch_scale, short_name};
+use crate::findings::engine::finding::Finding;
+use crate::findings::engine::narrower::{matrix_rate_16_bit, on_matrix_units};
+use crate::findings::engine::one_cause::has_shapes;
+use crate::findings::engine::outcome::Row;
+use crate::findings::engine::rule;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
 use crate::names::gemm::is_factorization;

@@ -6,16 +6,18 @@ use super::{
 };
 use crate::base::format;
 use crate::findings::Input;
-use crate::findings::compute::few_workgroups;
-use crate::findings::finding::{Effect, Impact};
-use crate::findings::narrower::{instead_of_32_bits, matrix_rate_16_bit, saved_by_matrix_units};
-use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words, either};
+use crate::findings::engine::compute::few_workgroups;
+use crate::findings::engine::finding::{Effect, Impact};
+use crate::findings::engine::narrower::{
+    instead_of_32_bits, matrix_rate_16_bit, saved_by_matrix_units,
+};
+use crate::findings::engine::rule::{Group, RowOf, Rule, Saves, Subject, Words, either};
 use crate::hardware::Precision;
 use crate::names::gemm::is_factorization;
 use crate::names::tile::is_fp32_on_vector_units;
 use crate::perf::model;
 use crate::profile::operations::Operation;
-use crate::profile::recorded_flops::recorded_flops;
+use crate::profile::operations::recorded_flops::recorded_flops;
 
 impl Subject for Observed<'static> {
     type Of<'a> = Observed<'a>;

@@ -10,8 +10,8 @@ use crate::base::map::{Map, Set};
 use crate::base::sort::Arranged;
 use crate::profile::Profile;
 use crate::profile::collectives::{described_by, ops_above, repeated};
-use crate::profile::kernels::GpuWork;
-use crate::profile::timeline::GpuClass;
+use crate::profile::gpu::kernels::GpuWork;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::trace::event_args::{arg, number};
 use crate::trace::{Category, EventId, Trace};
 

@@ -10,7 +10,7 @@ use crate::base::sort::{Arrange, Arranged};
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::frames::Frame;
 use crate::profile::Profile;
-use crate::profile::cpu_activity::CpuActivities;
+use crate::profile::cpu::activity::CpuActivities;
 use crate::trace::{Category, EventId, TrackId};
 
 /// The cause of a launch is not looked up if it is late by less than this.

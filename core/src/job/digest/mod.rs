@@ -23,8 +23,8 @@ use crate::import::warning::Warning;
 use crate::names::collective::CollectiveKind;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
-use crate::profile::kernels::SheetEvents;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::kernels::SheetEvents;
+use crate::profile::gpu::timeline::GpuTimeline;
 use own_time::Activity;
 
 pub(crate) use identity::{Identity, NamedGroup, RankFrom, base_ns, of_trace};

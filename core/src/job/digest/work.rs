@@ -9,9 +9,9 @@ use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::names::Family;
 use crate::profile::Profile;
-use crate::profile::timeline::GpuClass;
-use crate::profile::tree::NodeId;
-use crate::profile::tree::own_cpu_ns;
+use crate::profile::cpu::tree::NodeId;
+use crate::profile::cpu::tree::own_cpu_ns;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::trace::{Category, Dims, EventId, OpArgsId, StringId, Trace};
 
 /// One rank has more rows than this only with shapes that never repeat; the rows with the least time are then dropped.

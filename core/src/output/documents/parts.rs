@@ -3,9 +3,9 @@
 use crate::assess::{ThresholdInfo, Thresholds};
 use crate::base::format;
 use crate::findings::Fact;
-use crate::findings::finding::projections;
+use crate::findings::engine::finding::projections;
 use crate::output::markup::{DocTable, Span, cell, dash, text, time};
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 
 pub(super) type Read = fn(&GpuTimeline) -> i64;
 

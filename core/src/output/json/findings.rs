@@ -10,14 +10,14 @@ use crate::base::value::rounded;
 use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding, StepMemory};
 use crate::output::title::of_trace;
 use crate::profile::Profile;
-use crate::profile::lanes::begin_ns;
+use crate::profile::gpu::timeline::GpuTimeline;
+use crate::profile::gpu::unattributed::{self, Reason};
 use crate::profile::memory::{DeviceMemory as Allocator, Holder as Held};
 use crate::profile::model_info::{self, ModelInfo};
 use crate::profile::operations::Operation as Called;
-use crate::profile::recorded_flops::recorded_flops;
+use crate::profile::operations::recorded_flops::recorded_flops;
 use crate::profile::serving::{Blocks, Shape, ShapeKind};
-use crate::profile::timeline::GpuTimeline;
-use crate::profile::unattributed::{self, Reason};
+use crate::profile::window::begin_ns;
 use crate::report::Report;
 use crate::report::overview::{
     self, HardwareFigure, Limit, PhaseFigures, RepairedFigure, ServingFacts, StageLine,

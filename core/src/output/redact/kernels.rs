@@ -9,7 +9,7 @@ use crate::base::format::is_digits;
 use crate::names::gpu_activity::is_communication_name;
 use crate::names::{Family, family_of_kernel, op_category};
 use crate::perf::models::table;
-use crate::profile::timeline::GpuClass;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::trace::Category;
 
 /// Namespaces of publicly available libraries.

@@ -19,7 +19,7 @@ mod python;
 #[cfg(test)]
 mod tests;
 
-pub use crate::profile::call::Reason;
+pub use crate::profile::operations::reproducer::Reason;
 pub use candidates::{Candidate, candidates};
 pub(crate) use package::mark;
 pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};

@@ -11,10 +11,10 @@ use crate::compare::words::bound;
 use crate::names::signatures::is_tensor_type;
 use crate::output::archive;
 use crate::profile::Profile;
-use crate::profile::call::arguments::RecordedArguments;
-use crate::profile::call::entry::{Call, call};
-use crate::profile::call::reason::Reason;
 use crate::profile::operations::Operation;
+use crate::profile::operations::reproducer::arguments::RecordedArguments;
+use crate::profile::operations::reproducer::entry::{Call, call};
+use crate::profile::operations::reproducer::reason::Reason;
 use crate::report::Report;
 
 /// The program that runs a package. It requires only PyTorch.

@@ -4,9 +4,9 @@ use super::ranks::Ranks;
 use crate::names::collective::{CollectiveKind, ranks_of_kernel};
 use crate::perf::{OpInput, Tensor, element_bytes};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuWork;
+use crate::profile::gpu::kernels::GpuWork;
+use crate::profile::graphs::shapes::{Messages, Source};
 use crate::profile::launch::is_graph_call;
-use crate::profile::shapes::{Messages, Source};
 use crate::trace::event_args as args;
 use crate::trace::{EventId, Trace};
 

@@ -15,11 +15,11 @@ use crate::base::interval::Interval;
 use crate::base::sort::{Arrange, Arranged};
 use crate::names::collective::{CollectiveKind, Purpose};
 use crate::profile::Profile;
-use crate::profile::autograd::Passes;
+use crate::profile::cpu::autograd::Passes;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::process;
-use crate::profile::memory_steps::named_steps;
-use crate::profile::optimizer::OptimizerStep;
-use crate::profile::timeline::GpuClass;
+use crate::profile::memory::steps::named_steps;
+use crate::profile::operations::kinds::optimizer::OptimizerStep;
 use crate::trace::event_args::{arg, number};
 use crate::trace::{EventId, StringId};
 

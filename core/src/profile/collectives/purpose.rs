@@ -6,8 +6,8 @@ use crate::names::collective::{CollectiveKind, Purpose, is_of_experts, purpose_o
 use crate::names::frames::Frame;
 use crate::names::{Family, MODULE};
 use crate::profile::Profile;
-use crate::profile::autograd::is_engine_call;
-use crate::profile::kernels::GpuWork;
+use crate::profile::cpu::autograd::is_engine_call;
+use crate::profile::gpu::kernels::GpuWork;
 use crate::trace::event_args::arg;
 use crate::trace::{ByName, Trace};
 

@@ -12,11 +12,11 @@ use crate::base::sort::Arranged;
 use crate::names::collective::CollectiveKind;
 use crate::names::words::holds;
 use crate::profile::Profile;
-use crate::profile::copies::{Direction, direction};
-use crate::profile::exposed::{Exposed, OnGpu};
-use crate::profile::kernels::GpuWork;
+use crate::profile::gpu::copies::{Direction, direction};
+use crate::profile::gpu::exposed::{Exposed, OnGpu};
+use crate::profile::gpu::kernels::GpuWork;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::{GpuId, process};
-use crate::profile::timeline::GpuClass;
 use crate::trace::{EventId, StringId, event_args};
 
 /// The copies of one collective.

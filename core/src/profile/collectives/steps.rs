@@ -6,7 +6,7 @@ use crate::base::stats::median_ns;
 use crate::names::batch::Phase;
 use crate::names::collective::CollectiveKind;
 use crate::profile::Profile;
-use crate::profile::timeline::GpuClass;
+use crate::profile::gpu::timeline::GpuClass;
 
 /// The all-reduces of a step: medians over the steps that have any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

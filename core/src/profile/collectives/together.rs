@@ -8,7 +8,7 @@
 
 use crate::base::interval::{Interval, sum};
 use crate::base::sort::{Arrange, FirstMax};
-use crate::profile::exposed::{Exposed, OnGpu};
+use crate::profile::gpu::exposed::{Exposed, OnGpu};
 use crate::trace::StringId;
 
 /// One rank's part in a collective.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{View, is_drawn, recorded_span};
+use super::View;
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::memory::{DeviceMemory, Point};
+use crate::profile::window::{is_drawn, recorded_span};
 
 /// A number that stays constant until the next sample.
 #[derive(Debug, Clone, PartialEq)]

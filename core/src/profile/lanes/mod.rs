@@ -15,7 +15,6 @@ mod draw;
 mod pack;
 mod range;
 mod row;
-mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -25,9 +24,10 @@ use crate::base::format;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::cpu::tree::{CallTree, NodeId};
 use crate::profile::serving::slices::of_steps;
 use crate::profile::serving::{Serving, ServingStep, StepSlices};
-use crate::profile::tree::{CallTree, NodeId};
+use crate::profile::window::recorded_span;
 use crate::trace::{Category, EventId, Trace, Track, TrackId, event_args};
 use pack::pack;
 
@@ -35,7 +35,6 @@ pub use counters::{Counter, counters, utilization};
 pub use draw::{Block, View};
 pub use range::{RangeTotals, RangeWork, range_timeline};
 pub use row::Row;
-pub use steps::{Step, named_ranges, steps};
 
 /// Up to this many streams of a device get a lane each; more streams share rows, wherever one is free.
 const MAX_STREAM_LANES: usize = 8;
@@ -121,27 +120,6 @@ impl Lanes {
             Some((lane, row))
         })
     }
-}
-
-/// Whether lanes show events of a category.
-pub fn is_drawn(category: Category) -> bool {
-    match category {
-        Category::CpuOp | Category::PythonFunction | Category::UserAnnotation => true,
-        Category::GpuUserAnnotation | Category::Overhead | Category::Other => false,
-        other => other.is_gpu() || other.is_runtime(),
-    }
-}
-
-/// From the first start to the last end of everything that lanes show; `None` if there is nothing.
-pub fn recorded_span(trace: &Trace) -> Option<Interval> {
-    let events = &trace.events;
-    let shown = events.of_category(is_drawn);
-    shown.map(|event| events.span(event)).reduce(Interval::hull)
-}
-
-/// When the recording begins: the first start of [`recorded_span`]; 0 if there is nothing.
-pub(crate) fn begin_ns(trace: &Trace) -> i64 {
-    recorded_span(trace).map_or(0, |span| span.start_ns)
 }
 
 /// The named ranges of each thread. Their copies on the GPU are skipped.

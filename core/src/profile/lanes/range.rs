@@ -4,9 +4,9 @@ use crate::base::interval::Interval;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuWork;
-use crate::profile::timeline::GpuTimeline;
-use crate::profile::tree::NodeId;
+use crate::profile::cpu::tree::NodeId;
+use crate::profile::gpu::kernels::GpuWork;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::trace::{EventId, StringId};
 
 /// GPU activity with one name in a range.

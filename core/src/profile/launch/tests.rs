@@ -1,7 +1,7 @@
 //! Which call launched which work, one rule per test.
 
 use super::*;
-use crate::profile::tree::{CallTree, Frames};
+use crate::profile::cpu::tree::{CallTree, Frames};
 use crate::testing::{Timetable, outline};
 
 /// Checks what each call launched, and how many pieces of work remain unlinked.
@@ -276,7 +276,7 @@ fn old_categories_are_read() {
         0,
     );
     assert_eq!(launches.n_by_correlation(), 0);
-    let steps = crate::profile::lanes::steps(&timetable.trace());
+    let steps = crate::profile::window::steps(&timetable.trace());
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].name, "ProfilerStep#2");
 }

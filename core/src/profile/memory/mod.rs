@@ -18,6 +18,7 @@ mod curve;
 mod driver;
 mod groups;
 mod owners;
+pub mod steps;
 #[cfg(test)]
 mod tests;
 

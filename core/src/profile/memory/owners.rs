@@ -5,7 +5,7 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::memory::is_allocating;
 use crate::profile::Profile;
-use crate::profile::tree::{CallTree, NodeId, TrackNodes};
+use crate::profile::cpu::tree::{CallTree, NodeId, TrackNodes};
 use crate::trace::{Category, EventId, MemoryEvent, Trace, TrackId};
 
 /// An allocation: time, device, block.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::profile::memory_steps::memory_by_step;
+use crate::profile::memory::steps::memory_by_step;
 use crate::profile::window::Window;
 use crate::testing::Timetable;
 

@@ -9,7 +9,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::names::Family;
 use crate::profile::Profile;
-use crate::profile::autograd::Passes;
+use crate::profile::cpu::autograd::Passes;
 use crate::profile::operations::Operation;
 
 /// Prefixes of modules that encode the prompt of a diffusion model.

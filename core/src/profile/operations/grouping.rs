@@ -1,14 +1,15 @@
 //! Finds the operations of a trace: calls grouped by their arguments, with their work and kernel time.
 
-use super::{CallKey, Operation, tuning, windowed, work_of_calls};
+use super::{CallKey, Operation, windowed, work_of_calls};
 use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::profile::moe_roles::MoeRoles;
-use crate::profile::rows::{Pass, PerfRow, perf_rows};
+use crate::profile::operations::kinds::moe::MoeRoles;
+use crate::profile::operations::perf_rows::{Pass, PerfRow, perf_rows};
+use crate::profile::operations::tuning_calls;
 
 /// Finds the operations of a trace: linked ones by kernel time, sliding-window ones, those that tune, then unlinked ones
 /// by kernel time.
@@ -21,7 +22,7 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     }
     let mut windowed = windowed::split(profile, &mut linked);
     linked.append(&mut windowed);
-    let mut tuning = tuning::split(profile, &mut linked);
+    let mut tuning = tuning_calls::split(profile, &mut linked);
     linked.append(&mut tuning);
     for operation in &mut linked {
         operation.modeled = work_of_calls(profile, &operation.calls);

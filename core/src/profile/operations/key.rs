@@ -1,7 +1,7 @@
 //! What makes two calls of an operator the same operation: name, category, thread and arguments.
 
 use crate::profile::Profile;
-use crate::profile::rows::leftover_name;
+use crate::profile::operations::perf_rows::leftover_name;
 use crate::trace::{EventId, OpArgsId, StringId};
 
 /// Calls with equal keys form one row. Arguments with equal values have equal ids.

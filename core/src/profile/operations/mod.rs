@@ -1,16 +1,33 @@
 //! Operations: the calls of one operator with equal arguments, with their GPU time and work.
 //!
 //! Everything that evaluates a trace (sheets, roofline, analyses, views) reads this one list, so results agree. Each
-//! piece of linked GPU time belongs to exactly one operation, except for collectives; [`crate::profile::rows`] defines
+//! piece of linked GPU time belongs to exactly one operation, except for collectives; [`perf_rows`] defines
 //! which calls become operations. GPU activity without a known call comes last, one operation per kernel name, marked
 //! as unlinked.
 //!
 //! Independent of the hardware: [`crate::assess::Evaluation`] evaluates operations for a GPU.
 
+pub(crate) mod autotuning;
+pub mod binding;
+pub(crate) mod dataflow;
+pub mod estimate;
 mod grouping;
 mod key;
+pub(crate) mod kinds;
+mod kv_cache;
+pub(crate) mod measured;
+pub mod op_table;
+pub mod origin;
 mod owner;
-mod tuning;
+pub mod perf_rows;
+pub(crate) mod recorded_flops;
+pub mod reproducer;
+pub(crate) mod slow_calls;
+pub(crate) mod slowdown;
+pub(crate) mod streams;
+pub(crate) mod tensors;
+
+mod tuning_calls;
 mod windowed;
 
 use crate::base::format;
@@ -19,11 +36,11 @@ use crate::base::tally::tallied;
 use crate::names::Family;
 use crate::perf::{Modeled, OpInput, Tensor, Work};
 use crate::profile::Profile;
-use crate::profile::estimate::{Estimate, Source};
-use crate::profile::kernels::GpuWork;
+use crate::profile::gpu::kernels::GpuWork;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
-use crate::profile::rows::PerfRow;
-use crate::profile::timeline::GpuClass;
+use crate::profile::operations::estimate::{Estimate, Source};
+use crate::profile::operations::perf_rows::PerfRow;
 use crate::trace::{Dims, EventId, OpArgs, StringId};
 
 pub(crate) use grouping::{busy_us, operations};

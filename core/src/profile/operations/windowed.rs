@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use super::Operation;
 use crate::base::sort::{Arrange, Arranged};
 use crate::profile::Profile;
-use crate::profile::rows::PerfRow;
+use crate::profile::operations::perf_rows::PerfRow;
 use crate::trace::StringId;
 
 /// A step with fewer layers does not show the pattern.

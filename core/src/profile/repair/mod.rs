@@ -16,8 +16,8 @@ use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arranged;
 use crate::import::warning::{WarningKind, Warnings};
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::Launches;
-use crate::profile::timeline::GpuClass;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
 /// Clock differences and rounding let work overlap, or start before its call, by at most this.

@@ -14,6 +14,7 @@
 pub(crate) mod activity;
 pub mod graphs;
 mod inferred;
+pub(crate) mod input_rows;
 pub(crate) mod layers;
 pub(crate) mod padding;
 pub(crate) mod replays;

@@ -8,9 +8,9 @@ use crate::base::labels::labeled;
 use crate::base::sort::Arranged;
 use crate::names::layer::Step;
 use crate::profile::Profile;
-use crate::profile::estimate::Source;
-use crate::profile::input_rows::InputRows;
 use crate::profile::launch::launch_size;
+use crate::profile::operations::estimate::Source;
+use crate::profile::serving::input_rows::InputRows;
 use crate::trace::{ByName, EventId, Trace};
 
 labeled! {

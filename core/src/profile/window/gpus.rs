@@ -7,8 +7,8 @@ use crate::base::group::grouped;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::gpu::timelines::by_number;
 use crate::profile::launch::process;
-use crate::profile::timelines::by_number;
 
 /// Each GPU with activity, from its first start to its last end; sorted by number.
 pub fn gpu_windows(profile: &Profile) -> Vec<Window> {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::output::export::{Input, Source as _};
     use crate::output::redact::redact;
-    use crate::profile::timeline::GpuTimeline;
+    use crate::profile::gpu::timeline::GpuTimeline;
     use crate::report::sheet::Cell;
     use crate::report::{Report, ReportOptions};
     use crate::testing::{Timetable, outline};

@@ -44,6 +44,7 @@
 //! of GPUs split the GPU activity of a trace, but not the CPU time.
 
 mod gpus;
+mod ranges;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -52,13 +53,14 @@ mod work_steps;
 use crate::base::format;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
-use crate::profile::kernels::{GpuTable, GpuWork, Running};
-use crate::profile::lanes::recorded_span;
+use crate::profile::gpu::kernels::{GpuTable, GpuWork, Running};
 use crate::profile::launch::process;
 use crate::trace::annotations::step_number;
 use crate::trace::{EventId, MemoryDevice, Trace, TrackId};
 
 pub use gpus::{UnknownGpu, find_gpu, gpu_windows};
+pub(crate) use ranges::begin_ns;
+pub use ranges::{Step, is_drawn, named_ranges, recorded_span, steps};
 pub use steps::{Place, StepWindow, UnknownStep, find_step, of_all_steps, of_steps, step_windows};
 pub use work_steps::WorkSteps;
 

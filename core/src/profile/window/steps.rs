@@ -8,9 +8,9 @@ use crate::base::interval::Interval;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::lanes::{Step, begin_ns, named_ranges, steps};
+use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::process;
-use crate::profile::timeline::GpuClass;
+use crate::profile::window::ranges::{Step, begin_ns, named_ranges, steps};
 use crate::trace::annotations::PROFILER_STEP;
 use crate::trace::{Category, LinkId, StringId, Trace};
 

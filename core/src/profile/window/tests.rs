@@ -449,3 +449,22 @@ fn without_names_it_is_the_same_part() {
         assert_eq!(part.window.unwrap().window.step, None, "{name}");
     }
 }
+
+#[test]
+fn steps_are_the_outermost_ranges_of_each_thread() {
+    let profile = Timetable::new()
+        .annotation("ProfilerStep#1", 0..50)
+        .annotation("forward", 0..30)
+        .annotation("ProfilerStep#2", 50..90)
+        .thread(2)
+        .annotation("loader", 20..40)
+        .profile();
+    let names: Vec<String> = steps(&profile.trace)
+        .into_iter()
+        .map(|step| format!("{} {}", step.name, step.span.length() / 1000))
+        .collect();
+    assert_eq!(
+        names,
+        ["ProfilerStep#1 50", "loader 20", "ProfilerStep#2 40"]
+    );
+}

@@ -6,7 +6,7 @@ use crate::base::format;
 use crate::findings::Assessment;
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
-use crate::profile::recorded_flops::recorded_flops;
+use crate::profile::operations::recorded_flops::recorded_flops;
 use crate::report::Report;
 
 const NO_GPU: &str =

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Instance;
 use crate::assess::Thresholds;
 use crate::base::format;
-use crate::findings::compute::variation;
+use crate::findings::engine::compute::variation;
 use crate::profile::Profile;
 
 /// More bins than this add no information.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::base::format;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
-use crate::profile::lanes::{begin_ns, recorded_span};
+use crate::profile::memory::steps::StepMemory;
 use crate::profile::memory::{DeviceMemory, Point};
-use crate::profile::memory_steps::StepMemory;
+use crate::profile::window::{begin_ns, recorded_span};
 
 /// Resolution of the time axis; if several reports fall into one unit, the maximum is drawn.
 const WIDTHS: i64 = 1000;

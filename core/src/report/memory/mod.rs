@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::fact_table::FactTable;
 use crate::base::format;
 use crate::profile::Profile;
-use crate::profile::lanes::begin_ns;
+use crate::profile::memory::steps::memory_by_step;
 use crate::profile::memory::{DeviceMemory, DriverCall, Memory, driver_uses};
-use crate::profile::memory_steps::memory_by_step;
+use crate::profile::window::begin_ns;
 use crate::trace::Source;
 pub use chart::{ChartPoint, ChartSpan, MemoryChart};
 

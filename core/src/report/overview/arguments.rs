@@ -8,8 +8,8 @@ use crate::base::map::Map;
 use crate::perf::{OpInput, element_bytes};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
-use crate::profile::recorded_flops::recorded_flops;
-use crate::profile::rows::Pass;
+use crate::profile::operations::perf_rows::Pass;
+use crate::profile::operations::recorded_flops::recorded_flops;
 
 /// Maximum number of items listed in a sentence.
 const N_NAMED: usize = 5;

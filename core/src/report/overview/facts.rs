@@ -4,7 +4,7 @@ use super::ServingFacts;
 use crate::assess::Timelines;
 use crate::base::format;
 use crate::profile::Profile;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::trace::{Category, lifetime};
 
 /// Label and value of each.

@@ -4,7 +4,7 @@ use crate::assess::Timelines;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::profile::Profile;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 
 /// How a sentence refers to the GPUs of a trace.
 pub(super) struct Gpus {

@@ -9,7 +9,7 @@ use crate::base::interval::percent_of;
 use crate::findings::{Analyses, cpu_idle};
 use crate::names::Family;
 use crate::profile::Profile;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 
 /// The headline if nothing can be said.
 pub(super) const NO_UTILIZATION: &str =

@@ -6,7 +6,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arranged;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
-use crate::profile::shapes::{ImageTokens, Source};
+use crate::profile::graphs::shapes::{ImageTokens, Source};
 
 /// "91.2 % of kernel time (from config 78.4 %, recorded 12.8 %)"; `None` if no graph is replayed, since all operators
 /// are recorded then.

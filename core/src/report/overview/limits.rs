@@ -10,8 +10,8 @@ use crate::base::interval::percent_of;
 use crate::base::labels::labeled;
 use crate::import::warning::WarningKind;
 use crate::profile::Profile;
-use crate::profile::timelines::Timelines;
-use crate::profile::unattributed::Unattributed;
+use crate::profile::gpu::timelines::Timelines;
+use crate::profile::gpu::unattributed::Unattributed;
 
 labeled! {
     /// A reason to trust the numbers less.

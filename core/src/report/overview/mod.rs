@@ -25,7 +25,7 @@ mod unfused;
 use crate::assess::idle::cause::IdleCause;
 use crate::base::labels::labeled;
 use crate::findings::{Analyses, cpu_idle};
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::profile::{NoGpu, Profile};
 use crate::report::{Evaluation, ReportOptions, Timelines, steps};

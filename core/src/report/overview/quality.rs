@@ -12,9 +12,9 @@ use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::import::warning::{Severity, Warning, WarningKind, Warnings};
 use crate::profile::Profile;
-use crate::profile::capture::Coverage;
-use crate::profile::timelines::Timelines;
-use crate::profile::unattributed::Unattributed;
+use crate::profile::gpu::timelines::Timelines;
+use crate::profile::gpu::unattributed::Unattributed;
+use crate::profile::graphs::capture::Coverage;
 
 /// The severity of a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

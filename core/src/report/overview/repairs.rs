@@ -11,9 +11,9 @@ use crate::base::map::Set;
 use crate::base::sort::Arrange;
 use crate::import::warning::WarningKind;
 use crate::profile::Profile;
+use crate::profile::gpu::timeline::GpuTimeline;
+use crate::profile::gpu::timelines::Timelines;
 use crate::profile::repair::AsRecorded;
-use crate::profile::timeline::GpuTimeline;
-use crate::profile::timelines::Timelines;
 use crate::trace::StringId;
 
 /// Number of kernels compared.

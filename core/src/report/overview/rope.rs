@@ -7,7 +7,7 @@ use crate::base::sort::Arrange;
 use crate::names::Family;
 use crate::names::elementwise::{converts, is_rope};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuWork;
+use crate::profile::gpu::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, StringId};
 

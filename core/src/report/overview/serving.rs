@@ -7,7 +7,7 @@ use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::Profile;
 use crate::profile::collectives::of_steps;
-use crate::profile::runtime_calls::records_busy_queues;
+use crate::profile::launch::runtime_calls::records_busy_queues;
 use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
 use crate::report::steps::phase_label;
 

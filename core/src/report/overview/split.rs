@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 
 /// One part of the GPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

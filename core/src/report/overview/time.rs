@@ -9,9 +9,9 @@ use crate::base::map::Map;
 use crate::base::sort::{Arrange, Arranged};
 use crate::names::{Certainty, Family, family_of_op, op_category};
 use crate::profile::Profile;
+use crate::profile::gpu::timeline::{GpuClass, GpuTimeline};
 use crate::profile::launch::is_graph_launch;
-use crate::profile::timeline::{GpuClass, GpuTimeline};
-use crate::profile::tuning::Tuning;
+use crate::profile::operations::autotuning::Tuning;
 use crate::report::labels::Labels;
 use crate::trace::{ByName, StringId};
 

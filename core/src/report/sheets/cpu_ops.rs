@@ -1,7 +1,7 @@
 //! Sheet `cpu_ops_summary`: operators by the time they take on the CPU.
 
 use super::SheetInput;
-use crate::profile::cpu_ops::CpuOp;
+use crate::profile::cpu::ops::CpuOp;
 use crate::report::columns::{self, Col, columns, int, ms, percent, text};
 use crate::report::sheet::Cell;
 

@@ -6,9 +6,9 @@ use super::SheetInput;
 use crate::base::interval::{busy, sum};
 use crate::base::tally::Tally;
 use crate::names::family_of_kernel;
-use crate::profile::kernels::GpuWork;
-use crate::profile::timeline::GpuClass;
-use crate::profile::unattributed::Unattributed;
+use crate::profile::gpu::kernels::GpuWork;
+use crate::profile::gpu::timeline::GpuClass;
+use crate::profile::gpu::unattributed::Unattributed;
 use crate::report::columns::{self, Col, columns, float, int, ms, percent, text, us};
 use crate::report::sheet::Cell;
 

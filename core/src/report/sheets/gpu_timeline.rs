@@ -3,8 +3,8 @@
 
 use super::{Parts, SheetInput};
 use crate::base::interval::{Interval, gaps_in, sum, union};
-use crate::profile::timeline::GpuTimeline;
-use crate::profile::timelines::SheetTimelines;
+use crate::profile::gpu::timeline::GpuTimeline;
+use crate::profile::gpu::timelines::SheetTimelines;
 use crate::report::columns::percent;
 use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::trace::StringId;

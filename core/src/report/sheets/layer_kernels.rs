@@ -7,7 +7,7 @@ use crate::base::stats::Stats;
 use crate::names::attention::{AttentionKernel, is_main};
 use crate::names::moe::MoeRole;
 use crate::names::{Family, family_of_kernel};
-use crate::profile::moe_roles::MoeRoles;
+use crate::profile::operations::kinds::moe::MoeRoles;
 use crate::profile::serving::slots::{Part, Slot, slots};
 use crate::report::labels;
 use crate::report::sheet::{Cell, Column, Unit, column};

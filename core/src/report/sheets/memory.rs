@@ -1,9 +1,9 @@
 //! The memory sheets.
 
 use super::SheetInput;
-use crate::profile::lanes::begin_ns;
+use crate::profile::memory::steps::{StepMemory, memory_by_step};
 use crate::profile::memory::{DeviceMemory, DriverUse, OperatorMemory, driver_uses, share};
-use crate::profile::memory_steps::{StepMemory, memory_by_step};
+use crate::profile::window::begin_ns;
 use crate::report::columns::{Col, columns, float, int, known, ms, ms_of, rows, text};
 use crate::report::memory::tables::{NO_MODULE, before_row, operator};
 use crate::report::sheet::Cell;

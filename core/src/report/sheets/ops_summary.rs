@@ -6,7 +6,7 @@ use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, parent_modules};
 use crate::base::group::grouped;
 use crate::base::sort::{Arrange, Arranged};
 use crate::profile::Profile;
-use crate::profile::ops::{Op, OpId};
+use crate::profile::operations::op_table::{Op, OpId};
 use crate::report::columns::{ms, us};
 use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::report::{labels, python};

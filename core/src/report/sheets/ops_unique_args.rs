@@ -7,7 +7,7 @@ use crate::base::sort::Arranged;
 use crate::base::stats::Stats;
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
-use crate::profile::ops::Op;
+use crate::profile::operations::op_table::Op;
 use crate::report::labels;
 use crate::report::sheet::{Cell, Column, Unit, column};
 

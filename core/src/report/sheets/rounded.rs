@@ -9,9 +9,9 @@ use super::families::{self, ModeledCalls};
 use super::{Rows, SHEETS, ops_summary, ops_unique_args};
 use crate::perf::SheetFamily;
 use crate::profile::Profile;
+use crate::profile::operations::op_table::Op;
+use crate::profile::operations::perf_rows::Pass;
 use crate::profile::operations::{busy_us, with_parts};
-use crate::profile::ops::Op;
-use crate::profile::rows::Pass;
 
 /// The kernel time of the calls of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]

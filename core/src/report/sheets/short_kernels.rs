@@ -4,7 +4,7 @@
 use super::{Parts, SheetInput};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
-use crate::profile::kernels::GpuWork;
+use crate::profile::gpu::kernels::GpuWork;
 use crate::report::columns::{percent, us};
 use crate::report::python;
 use crate::report::sheet::{Cell, Column, Unit, column};

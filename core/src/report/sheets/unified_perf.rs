@@ -10,8 +10,8 @@ use crate::hardware::roofline::{Roofline, roofline};
 use crate::perf::{Modeled, Work, python_dict};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
+use crate::profile::operations::perf_rows::PerfRow;
 use crate::profile::operations::{Operation, with_parts};
-use crate::profile::rows::PerfRow;
 use crate::report::labels;
 use crate::report::sheet::{Cell, Column, Unit, column};
 

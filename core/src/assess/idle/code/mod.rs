@@ -31,7 +31,7 @@ use crate::base::sort::{Arrange, first_not};
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::cpu_calls::waits_for_autograd;
 use crate::profile::Profile;
-use crate::profile::tree::{CallTree, NodeId};
+use crate::profile::cpu::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, StringId, TrackId};
 use candidate::{Candidate, covered, identify};
 use ranges::Ranges;

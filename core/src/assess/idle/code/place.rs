@@ -7,7 +7,7 @@ use crate::names::cpu_activity::CpuActivity;
 use crate::names::frames::{Frame, is_framework, is_helper};
 use crate::names::{MODULE, is_module};
 use crate::profile::Profile;
-use crate::profile::tree::NodeId;
+use crate::profile::cpu::tree::NodeId;
 use crate::trace::{ByName, Category, EventId, StringId};
 
 /// Names of generated files are long.

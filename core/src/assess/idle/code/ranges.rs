@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::profile::cpu_activity::overhead;
+use crate::profile::cpu::activity::overhead;
 use crate::trace::annotations::step_number;
 use crate::trace::{Category, EventId, Trace, TrackId};
 

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::profile::Profile;
-use crate::profile::cpu_activity::CpuActivities;
-use crate::profile::kernels::GpuWork;
+use crate::profile::cpu::activity::CpuActivities;
+use crate::profile::gpu::kernels::GpuWork;
 use crate::trace::{Category, EventId, StringId};
 
 /// Loading kernels is a significant part of a gap if it takes more than 1/`LOADING_PART` of it.

@@ -6,7 +6,7 @@ use crate::base::sort::Arranged;
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::cpu_calls::{COMPILED_REGION, is_compiled_region};
 use crate::profile::Profile;
-use crate::profile::cpu_activity::CpuActivities;
+use crate::profile::cpu::activity::CpuActivities;
 use crate::trace::annotations::step_number;
 use crate::trace::{Category, EventId, StringId, Trace};
 

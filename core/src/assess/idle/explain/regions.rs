@@ -4,7 +4,7 @@ use super::recompiled::{starts_of, steps};
 use crate::base::map::Set;
 use crate::names::cpu_calls::{COMPILED_REGION, is_compiled_region};
 use crate::profile::Profile;
-use crate::profile::tree::NodeId;
+use crate::profile::cpu::tree::NodeId;
 use crate::trace::EventId;
 
 /// The first launch of each call of compiled code.

@@ -4,9 +4,9 @@ use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
 use crate::base::sort::Arranged;
 use crate::names::cpu_calls::{RuntimeCall, is_compiled_region};
-use crate::profile::runtime_calls::blocking_calls;
-use crate::profile::timeline::GpuClass;
-use crate::profile::tree::NodeId;
+use crate::profile::cpu::tree::NodeId;
+use crate::profile::gpu::timeline::GpuClass;
+use crate::profile::launch::runtime_calls::blocking_calls;
 use crate::trace::{Category, EventId, TrackId};
 
 /// How a thread spent a gap until it launched.

@@ -20,7 +20,8 @@ use crate::compare::expected::{Judgment, NotJudged, Verdict};
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
-use crate::findings::{Priority, Replay, Words, run_time};
+use crate::findings::engine::run_time;
+use crate::findings::{Priority, Replay, Words};
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {

@@ -5,8 +5,8 @@ mod serving;
 mod unfused;
 
 use crate::base::value::Value;
-use crate::findings::finding::{Estimate, Finding, Impact};
-use crate::findings::outcome::{Outcome, Status};
+use crate::findings::engine::finding::{Estimate, Finding, Impact};
+use crate::findings::engine::outcome::{Outcome, Status};
 use crate::findings::samples::{
     Calls, assert_contains, assert_contains_none, found, only, patterns,
 };

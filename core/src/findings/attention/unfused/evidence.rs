@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Fused, Unfused};
-use crate::findings::compute::priority_by;
-use crate::findings::narrower::are_flash_kernels_experimental;
+use crate::findings::engine::compute::priority_by;
+use crate::findings::engine::narrower::are_flash_kernels_experimental;
+use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
-use crate::findings::run_time;
 use crate::perf::FusedAttention;
-use crate::profile::origin::Origin;
-use crate::profile::unfused_attention::{UnfusedPart, is_in_flex, is_in_sdpa};
+use crate::profile::operations::kinds::unfused_attention::{UnfusedPart, is_in_flex, is_in_sdpa};
+use crate::profile::operations::origin::Origin;
 
 impl Subject for Unfused {
     type Of<'a> = Unfused;

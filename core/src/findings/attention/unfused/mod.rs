@@ -4,13 +4,15 @@ mod evidence;
 
 use super::band::has_few_keys;
 use crate::base::map::{Map, Set};
-use crate::findings::assessment::Band;
+use crate::findings::engine::assessment::Band;
 use crate::findings::order::{Order, OrderedCall, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
 use crate::perf::FusedAttention;
-use crate::profile::unfused_attention::{self, UnfusedCalls, UnfusedPart, roles};
+use crate::profile::operations::kinds::unfused_attention::{
+    self, UnfusedCalls, UnfusedPart, roles,
+};
 pub(super) use evidence::add_rows;
 
 /// One attention in separate operations.

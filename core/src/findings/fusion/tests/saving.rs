@@ -3,8 +3,8 @@
 use super::*;
 use crate::findings::fusion::saving::outer_bytes;
 use crate::findings::fusion::steps::Operator;
-use crate::profile::dataflow::Shape;
-use crate::profile::streams::Step;
+use crate::profile::operations::dataflow::Shape;
+use crate::profile::operations::streams::Step;
 
 fn megabyte() -> Shape {
     Shape {

@@ -4,8 +4,8 @@ mod advice;
 mod quantization;
 mod tiles;
 
-use crate::findings::finding::Impact;
-use crate::findings::outcome::Outcome;
+use crate::findings::engine::finding::Impact;
+use crate::findings::engine::outcome::Outcome;
 use crate::findings::samples::{
     Calls, assert_contains, assert_contains_none, found, only, patterns,
 };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::import::import;
 use crate::profile::Profile;
-use crate::profile::gemm::GemmSizes;
+use crate::profile::operations::kinds::gemm::GemmSizes;
 
 #[test]
 fn a_split_gemm_has_more_parts_than_output_tiles() {

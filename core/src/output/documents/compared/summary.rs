@@ -14,7 +14,7 @@ use crate::compare::time_parts::{PartKind, Step};
 use crate::compare::words;
 use crate::output::documents::parts::Read;
 use crate::output::markup::{DocTable, Document, Line, dash, line, text, time};
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 
 const N_NAMED: usize = 3;
 const N_WASTE: usize = 2;

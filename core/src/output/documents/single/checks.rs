@@ -7,7 +7,7 @@ use super::summary::rows;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::map::Set;
-use crate::findings::compute::varies;
+use crate::findings::engine::compute::varies;
 use crate::findings::{Estimate, Outcome, RankedFinding, Row, Tier};
 use crate::output::documents::parts::TIMELINE;
 use crate::output::documents::{Names, Shown};

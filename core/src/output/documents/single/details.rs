@@ -3,10 +3,11 @@
 use super::{Input, share};
 use crate::base::format;
 use crate::compare::words::bound;
-use crate::findings::compute::shapes;
-use crate::findings::outcome::Assessed;
+use crate::findings::engine::compute::shapes;
+use crate::findings::engine::outcome::Assessed;
+use crate::findings::engine::run_time;
 use crate::findings::{
-    Assessment, Estimate, Outcome, RankedFinding, Row, Status, Tier, is_launch_scale, run_time,
+    Assessment, Estimate, Outcome, RankedFinding, Row, Status, Tier, is_launch_scale,
 };
 use crate::output::documents::card::Card;
 use crate::output::documents::parts::{TIMELINE, figures, more, projection};

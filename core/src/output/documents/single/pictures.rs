@@ -9,7 +9,7 @@ use crate::base::log_scale::LogScale;
 use crate::findings::Impact;
 use crate::output::documents::Picture;
 use crate::output::markup::svg::{IDLE, Svg, WIDTH, color};
-use crate::profile::timeline::GpuClass;
+use crate::profile::gpu::timeline::GpuClass;
 use crate::report::charts::{self, Spot};
 
 pub(super) fn all(source: &Input) -> Vec<Picture> {

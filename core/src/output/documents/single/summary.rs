@@ -3,7 +3,7 @@
 use super::{Input, percent, share};
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::findings::compute::varies;
+use crate::findings::engine::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::markup::{DocTable, Document, Line, Span, code, dash, line, text};
 use crate::report::overview::{Level, LimitKind, Measure, QualityLine, SplitKind};

@@ -7,7 +7,7 @@ use crate::base::value::Value;
 use crate::findings::Outcome;
 use crate::findings::multi_kernel::{Facts, causes, out_of_reach, patterns};
 use crate::output::markup::{Document, field};
-use crate::profile::copies::Direction;
+use crate::profile::gpu::copies::Direction;
 use crate::report::cards::NOT_QUANTIFIABLE;
 
 type Field = (&'static str, String);

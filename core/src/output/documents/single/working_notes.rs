@@ -12,7 +12,7 @@ use crate::hardware::roofline::peak_tflops;
 use crate::output::documents::parts::{figures, more};
 use crate::output::documents::{Part, part};
 use crate::output::markup::{Block, DocTable, Document, Line, Span, code, dash, line, text};
-use crate::profile::unattributed::Unattributed;
+use crate::profile::gpu::unattributed::Unattributed;
 use crate::report::overview::Measure;
 use crate::report::places::{self, Place, PlaceNode};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};

@@ -4,10 +4,11 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::base::sort::Gather;
 use crate::base::value::rounded;
+use crate::findings::Input;
+use crate::findings::engine::pattern;
 use crate::findings::multi_kernel::{Facts, patterns};
-use crate::findings::{Input, pattern};
 use crate::output::json::{list, ms, round, us};
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::trace::Trace;
 
 /// The metrics: copies by direction, blocking communication, overlap, patterns.

@@ -28,7 +28,7 @@ use crate::compare::time_parts::{Part as Piece, PartKind};
 use crate::hardware::Basis;
 use crate::names::batch::Phase;
 use crate::output::title::of_comparison;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::gpu::timeline::GpuTimeline;
 use crate::report::ModuleTime;
 use crate::report::overview::{Measure, QualityLine};
 use operations::Operations;

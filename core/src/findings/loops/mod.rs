@@ -1,0 +1,4 @@
+//! Python loops that do in many small operations what one large one could.
+
+pub(super) mod experts;
+pub(super) mod steps;
