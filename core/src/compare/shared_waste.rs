@@ -13,7 +13,7 @@ use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::findings::engine::run_time;
 use crate::findings::{Finding, Impact};
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 
 impl Comparison {
     /// Its saving on the target, with its share of the run: "46.0–62.0 ms (55–73 %)".

@@ -3,7 +3,7 @@
 use super::ops::{MatchedOp, label};
 use crate::base::format;
 use crate::hardware::roofline::Bound;
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 
 const NAME_CHARS: usize = 60;
 

@@ -16,7 +16,7 @@
 //! | [`engine`] | the rule engine: rules, the figures of operations, savings, findings and their order |
 //! | `prelude` | what the rules of most analyses import |
 //! | `attention`, `convolution`, `elementwise`, `gemm`, `moe`, `norm`, `reduce`, `triton`, `other` | operations, by what they compute |
-//! | `unmodeled`, `across_kinds`, `slow_calls`, `slowdown`, `tuning`, `unattributed` | operations of any kind, by what they share |
+//! | `unmodeled`, `across_kinds`, `calls_differ`, `slowdown`, `tuning`, `unattributed` | operations of any kind, by what they share |
 //! | `fusion`, `loops` | several operations that one could do |
 //! | [`cpu_idle`], [`multi_kernel`], `serving`, `memory` | the run as a whole: idle time, copies and communication, serving steps, GPU memory |
 //!
@@ -25,7 +25,7 @@
 
 mod across_kinds;
 mod attention;
-mod bandwidth;
+mod calls_differ;
 mod convolution;
 pub mod cpu_idle;
 mod elementwise;
@@ -37,14 +37,12 @@ mod memory;
 mod moe;
 pub mod multi_kernel;
 mod norm;
-mod order;
 mod other;
 mod prelude;
 mod reduce;
 #[cfg(test)]
 mod samples;
 mod serving;
-mod slow_calls;
 mod slowdown;
 mod triton;
 mod tuning;

@@ -3,8 +3,8 @@
 
 use super::words::contains_any;
 use crate::base::labels::labeled;
-use crate::names::cpu_calls::RuntimeCall;
 use crate::names::frames::Frame;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::trace::Category;
 
 labeled! {

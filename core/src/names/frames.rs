@@ -216,6 +216,11 @@ pub(crate) fn is_helper(frame: &str) -> bool {
     frame.library().is_some() || frame.is_standard() || passes_on()
 }
 
+/// Whether a Python function waits until autograd's own threads have run the backward pass.
+pub(crate) fn waits_for_autograd(frame: &str) -> bool {
+    frame.contains("run_backward")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

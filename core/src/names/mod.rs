@@ -13,12 +13,11 @@
 
 pub(crate) mod attention;
 pub mod batch;
-pub(crate) mod calls;
 pub(crate) mod collective;
+pub(crate) mod compiled_region;
 pub(crate) mod convolution;
 pub(crate) mod counterparts;
 pub(crate) mod cpu_activity;
-pub(crate) mod cpu_calls;
 pub(crate) mod elementwise;
 mod family;
 mod family_rules;
@@ -33,11 +32,13 @@ pub mod memory;
 pub mod modules;
 pub(crate) mod moe;
 pub(crate) mod norm;
+pub(crate) mod normalized;
 mod op_table;
 pub(crate) mod optimizer;
 mod other_kind;
 pub(crate) mod reduction;
 mod rule;
+pub(crate) mod runtime_calls;
 pub(crate) mod signatures;
 pub(crate) mod tile;
 mod triton;

@@ -9,7 +9,7 @@ use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "More calls",

@@ -16,7 +16,7 @@ use crate::compare::gap::{GapSubject, Saving};
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::findings::{Priority, Replay, Words, fill};
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 
 pub(crate) struct GapTable {
     /// Their subject, for the docs.

@@ -8,7 +8,7 @@ use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
 use crate::compare::words;
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "Single long calls",

@@ -13,7 +13,7 @@ use crate::compare::ops::{Auxiliary, MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::findings::recomputation;
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "Operations that the reference does not have",

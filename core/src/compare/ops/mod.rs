@@ -28,7 +28,7 @@ use super::pair::{Pair, Which};
 use crate::base::format;
 use crate::base::labels::labeled;
 use crate::names::Family;
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 use crate::perf::is_tf32_kernel;
 
 pub use super::op_side::{Helper, KernelUse, OpSide};

@@ -7,7 +7,7 @@ use crate::base::sort::Arrange;
 use crate::compare::tree::{PlaceWork, TreeDiff};
 use crate::compare::{Pair, Side, Which};
 use crate::names::MODULE;
-use crate::names::calls::normal;
+use crate::names::normalized::normal;
 use crate::profile::launch::GpuId;
 use crate::report::args_cells;
 use crate::report::sheet::{Cell, Column, Sheet, Unit, column};

@@ -5,7 +5,7 @@
 
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::names::calls::normal;
+use crate::names::normalized::normal;
 use crate::profile::Profile;
 use crate::profile::cpu::tree::{CallTree, NodeId};
 use crate::profile::launch::{GpuId, is_graph_launch};

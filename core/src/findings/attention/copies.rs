@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Observed;
 use crate::base::sort::Gather;
-use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
+use crate::profile::operations::call_order::{Order, OrderedCall};
 use crate::profile::operations::tensors::layout_copy;
 
 /// A call that only copies Q, K or V directly before an attention, or its result directly after.
@@ -49,7 +49,7 @@ pub(super) fn around<'a>(
     copies
         .map(|((attention, _), placed, is_after)| Copy {
             operation: placed.operation,
-            ns: placed.kernel_ns(input),
+            ns: placed.kernel_ns(input.profile),
             repeats_heads: !is_after && copied(&placed).is_some_and(|(_, repeats)| repeats),
             attention,
         })

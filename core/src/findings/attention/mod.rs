@@ -12,7 +12,6 @@ mod serving;
 mod tests;
 pub(crate) mod unfused;
 
-use super::order::Order;
 use super::unmodeled::unmodeled_in_cache;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Detail, Fact, Waterfall};
@@ -24,6 +23,7 @@ use crate::names::attention::{self, AttentionKernel};
 use crate::names::words::contains_any;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
+use crate::profile::operations::call_order::Order;
 use crate::profile::operations::kinds::attention::AttentionSizes;
 use band::Verdict;
 use serving::CacheWrites;
@@ -275,7 +275,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     if outcome.status != Status::Done && !has_softmax {
         return;
     }
-    let order = Order::of(input);
+    let order = Order::of(input.profile);
     let unfused = has_softmax.then(|| unfused::find(input, &order, is_backward));
     let unfused: Vec<Unfused> = unfused.unwrap_or_default();
     if outcome.status != Status::Done && unfused.is_empty() {

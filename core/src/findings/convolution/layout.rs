@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Observed, is_layout_change};
 use crate::base::interval::percent_or_zero;
 use crate::base::sort::Gather;
-use crate::findings::order::{Order, OrderedCall, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::Vendor;
 use crate::names::Family;
 use crate::profile::operations::Operation;
+use crate::profile::operations::call_order::{Order, OrderedCall, time_ns};
 use crate::profile::operations::kinds::convolution::channels_last;
 use crate::profile::operations::tensors::{is_copy, keeps_type};
 
@@ -37,7 +37,7 @@ impl<'a> Layouts<'a> {
         Layouts {
             convolutions,
             inside_ns: sum(convolutions.iter().map(|one| one.layout.1)),
-            adjacent_ns: self::time_ns(input, &adjacent),
+            adjacent_ns: self::time_ns(input.profile, &adjacent),
             adjacent,
             time_ns: crate::findings::engine::compute::time_ns(&rows),
             are_all: rows.len() == convolutions.len(),
@@ -68,7 +68,7 @@ impl Subject for Layouts<'static> {
         let apart: Vec<usize> = changed.iter().map(|one| one.row.operation).collect();
         let inside = changed.iter().map(|one| (one.row.operation, one.layout.1));
         let adjacent = layouts.adjacent.iter();
-        let adjacent = adjacent.map(|copy| (copy.operation, copy.kernel_ns(input)));
+        let adjacent = adjacent.map(|copy| (copy.operation, copy.kernel_ns(input.profile)));
         let all = layouts.convolutions.iter().map(|one| one.row.operation);
         // If there are only copies next to them, all convolutions are listed.
         let operations = match apart.is_empty() {
@@ -217,7 +217,7 @@ fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<(usize, OrderedC
     let wanted: BTreeMap<usize, [u64; 2]> = shaped
         .map(|(operation, shape)| (operation, shape.elements()))
         .gather();
-    let copies = Order::of(input).copies_around(
+    let copies = Order::of(input.profile).copies_around(
         1,
         |operation| Some((operation, *wanted.get(&operation)?)),
         |(_, elements), copy, _| {

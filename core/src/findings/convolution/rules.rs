@@ -7,11 +7,11 @@ use super::words::{
 };
 use super::{Observed, band, gate};
 use crate::assess::waterfall::Cause;
+use crate::findings::calls_differ;
 use crate::findings::engine::compute::saved_by_16_bit;
 use crate::findings::engine::narrower::{instead_of_32_bits, width};
 use crate::findings::engine::run_time;
 use crate::findings::prelude::*;
-use crate::findings::slow_calls;
 use crate::profile::operations::kinds::convolution::{ConvolutionKind, ConvolutionShape};
 
 impl Subject for Observed<'static> {
@@ -211,11 +211,11 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, observed| matches!(observed.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some convolution calls take far longer than others",
-        model: slow_calls::advice!(
+        model: calls_differ::advice!(
             "let the DNN library choose its algorithm before recording (warm up with the same shapes)"
         ),
-        kernel: slow_calls::FASTER_ELSEWHERE,
-        words: |group| slow_calls::words(group.input, &group.rows),
+        kernel: calls_differ::FASTER_ELSEWHERE,
+        words: |group| calls_differ::words(group.input, &group.rows),
         saves: Saves::Steps(&[Cause::Spread]),
         has_reproducer: false,
         ..BASE

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::sort::Arrange;
-use crate::names::cpu_calls::RuntimeCall;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::trace::{ByName, Category};
 

@@ -10,7 +10,7 @@ use crate::findings::cpu_idle::launch_calls::LaunchCalls;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::batch::Phase;
-use crate::names::cpu_calls::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
+use crate::names::optimizer::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
 use crate::profile::serving::{ServingStep, ShapeKind};
 use crate::trace::EventId;
 

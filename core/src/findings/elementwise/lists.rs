@@ -4,8 +4,8 @@ use super::Observed;
 use super::base::{AT_MOST, GAP, n_kernels};
 use crate::findings::engine::compute::{are_many, subject};
 use crate::findings::prelude::*;
-use crate::names::cpu_calls::FUSED_OPTIMIZERS;
 use crate::names::elementwise::ElementwiseKind;
+use crate::names::optimizer::FUSED_OPTIMIZERS;
 use crate::names::optimizer::LIST_OPTIMIZERS;
 
 const LISTS: Rule<Observed> = Rule {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
 use crate::names::elementwise::{ElementwiseKind, is_triangle};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
+use crate::profile::operations::call_order::{Order, OrderedCall};
 use crate::profile::operations::kinds::elementwise::is_made_constant;
 
 /// The calls of an operation that are part of such masks. As their arguments are equal, so are the masks.
@@ -39,7 +39,7 @@ pub(super) struct Masks(BTreeMap<usize, OfMasks>);
 
 impl Masks {
     pub(super) fn of(input: &Input) -> Arc<Masks> {
-        let order = Order::of(input);
+        let order = Order::of(input.profile);
         input.profile.once(|| Masks::new(input, &order))
     }
 
@@ -73,7 +73,7 @@ impl Masks {
                 for placed in mask.iter().filter(|_| mask.len() > 1) {
                     let of_it = masks.0.entry(placed.operation).or_default();
                     of_it.n += 1;
-                    of_it.ns = of_it.ns.saturating_add(placed.kernel_ns(input));
+                    of_it.ns = of_it.ns.saturating_add(placed.kernel_ns(input.profile));
                 }
             }
         }

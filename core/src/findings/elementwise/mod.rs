@@ -2,6 +2,7 @@
 
 mod adam;
 mod base;
+pub(super) mod baseline;
 mod conversions;
 pub(super) mod dropout;
 mod lists;
@@ -11,9 +12,9 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-use super::bandwidth::Baseline;
 use super::unfused_attention;
 use crate::base::map::Set;
+use crate::findings::elementwise::baseline::Baseline;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement};

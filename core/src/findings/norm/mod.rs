@@ -10,9 +10,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::bandwidth::{Baseline, Simple};
 use super::elementwise::dropout::is_inference;
 use crate::assess::waterfall::{Cause, Waterfall};
+use crate::findings::elementwise::baseline::{Baseline, Simple};
 use crate::findings::engine::compute::{gbps, main_cause};
 use crate::findings::prelude::*;
 use crate::names::Family;

@@ -1,8 +1,8 @@
 //! What the GPU runs directly before and after some norms.
 
-use crate::findings::order::{Order, OrderedCall};
 use crate::findings::prelude::*;
 use crate::names::Family;
+use crate::profile::operations::call_order::{Order, OrderedCall};
 
 /// Element-wise operations next to most calls of some norms, which one kernel could do together.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Neighbors {
     pub(super) fn of(input: &Input, rows: &[&Row]) -> Neighbors {
         /// Q, K, and what splits or copies them are between a norm and the rotation of its result.
         const SOON: usize = 4;
-        let order = Order::of(input);
+        let order = Order::of(input.profile);
         let is_norm =
             |placed: &OrderedCall| rows.iter().any(|row| row.operation == placed.operation);
         let calls = order

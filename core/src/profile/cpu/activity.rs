@@ -7,7 +7,8 @@ use crate::base::interval::{Coverage, Interval, union};
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, FirstMax};
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::cpu_calls::{CaptureEdge, OPTIMIZER_RANGE};
+use crate::names::optimizer::OPTIMIZER_RANGE;
+use crate::names::runtime_calls::CaptureEdge;
 use crate::profile::Profile;
 use crate::trace::{ByName, Category, EventId, StringId, Trace, TrackId};
 

@@ -1,8 +1,9 @@
 //! Whether a trace was recorded in training.
 
 use super::autograd::is_engine_call;
-use crate::names::cpu_calls::{optimizer_of_step, waits_for_autograd};
+use crate::names::frames::waits_for_autograd;
 use crate::names::optimizer::is_fused_step;
+use crate::names::optimizer::optimizer_of_step;
 use crate::names::{Family, attention, family_of_kernel};
 use crate::profile::Profile;
 use crate::trace::{Category, Trace};

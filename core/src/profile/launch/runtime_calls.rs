@@ -1,7 +1,7 @@
 //! Runtime and driver calls by what they do; replays of GPU graphs.
 
 use crate::base::map::Set;
-use crate::names::cpu_calls::RuntimeCall;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::profile::launch::is_graph_launch;
 use crate::trace::{Category, EventId, LinkId, Trace};
 

@@ -9,6 +9,7 @@
 
 pub(crate) mod autotuning;
 pub mod binding;
+pub(crate) mod call_order;
 pub(crate) mod dataflow;
 pub mod estimate;
 mod grouping;

@@ -4,7 +4,7 @@ use super::ServingStep;
 use crate::base::interval::{self, Interval, gaps_in, union};
 use crate::base::map::Set;
 use crate::base::sort::Arranged;
-use crate::names::cpu_calls::RuntimeCall;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_call};
 use crate::trace::{Category, EventId, TrackId};

@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 use crate::base::interval::{self, Interval};
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, Arranged};
-use crate::names::cpu_calls::RuntimeCall;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::{ByName, EventId, extra_args};

@@ -29,7 +29,7 @@ use crate::base::interval::{Interval, difference, length, sum, union};
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, first_not};
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::cpu_calls::waits_for_autograd;
+use crate::names::frames::waits_for_autograd;
 use crate::profile::Profile;
 use crate::profile::cpu::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, StringId, TrackId};

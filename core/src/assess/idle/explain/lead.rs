@@ -13,7 +13,7 @@
 use super::{Explainer, Launched};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::names::cpu_calls::RuntimeCall;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::profile::launch::process;
 use crate::trace::{EventId, StringId};
 

@@ -22,7 +22,7 @@ use crate::assess::Thresholds;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::cpu_calls::RuntimeCall;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::cpu::activity::CpuActivities;
 use crate::profile::gpu::gaps::Gap;

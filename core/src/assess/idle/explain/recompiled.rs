@@ -3,8 +3,8 @@
 
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arranged;
+use crate::names::compiled_region::{COMPILED_REGION, is_compiled_region};
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::cpu_calls::{COMPILED_REGION, is_compiled_region};
 use crate::profile::Profile;
 use crate::profile::cpu::activity::CpuActivities;
 use crate::trace::annotations::step_number;

@@ -2,7 +2,7 @@
 
 use super::recompiled::{starts_of, steps};
 use crate::base::map::Set;
-use crate::names::cpu_calls::{COMPILED_REGION, is_compiled_region};
+use crate::names::compiled_region::{COMPILED_REGION, is_compiled_region};
 use crate::profile::Profile;
 use crate::profile::cpu::tree::NodeId;
 use crate::trace::EventId;

@@ -3,7 +3,8 @@
 use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
 use crate::base::sort::Arranged;
-use crate::names::cpu_calls::{RuntimeCall, is_compiled_region};
+use crate::names::compiled_region::is_compiled_region;
+use crate::names::runtime_calls::RuntimeCall;
 use crate::profile::cpu::tree::NodeId;
 use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::runtime_calls::blocking_calls;

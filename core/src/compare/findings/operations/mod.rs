@@ -22,7 +22,7 @@ use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::engine::run_time;
 use crate::findings::{Priority, Replay, Words};
-use crate::names::calls::unnumbered;
+use crate::names::normalized::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "Operations slower than predicted",

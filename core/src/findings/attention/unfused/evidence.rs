@@ -38,7 +38,7 @@ impl Subject for Unfused {
             }),
             operations: operations.iter().map(|(operation, _)| *operation).collect(),
             events: calls
-                .filter_map(|(placed, _)| Some(placed.row(input)?.event))
+                .filter_map(|(placed, _)| Some(placed.row(input.profile)?.event))
                 .collect(),
             efficiency_percent: efficiency,
             impact: impact.reduce(Impact::plus),
@@ -52,7 +52,7 @@ impl Subject for Unfused {
 
     fn words(group: &Group<Self>) -> Words {
         let (input, first) = (group.input, group.first());
-        let softmax = first.softmax.row(input);
+        let softmax = first.softmax.row(input.profile);
         let is_called = softmax.is_some_and(|row| is_in_sdpa(input.profile, row.event));
         let is_flexible = softmax.is_some_and(|row| is_in_flex(input.profile, row.event));
         let advice = match (first.is_backward, is_called) {
@@ -149,7 +149,7 @@ fn by_operation<'u>(
         calls.map(move |(placed, part)| (placed.operation, (one, placed, *part)))
     });
     let mut operations = grouped(calls, |all: &mut InAttention, (one, placed, part)| {
-        let ns = placed.kernel_ns(input);
+        let ns = placed.kernel_ns(input.profile);
         all.ns = all.ns.saturating_add(ns);
         all.n_calls += 1;
         all.saved_ns += one.impact.mid_ns as f64 * ns as f64 / one.time_ns.max(1) as f64;
@@ -220,7 +220,7 @@ fn parts_table(group: &Group<Unfused>) -> Table {
     for (placed, part) in group.observed.iter().flat_map(|one| &one.calls) {
         let (n, ns) = parts.entry(*part).or_default();
         *n += 1;
-        *ns = ns.saturating_add(placed.kernel_ns(group.input));
+        *ns = ns.saturating_add(placed.kernel_ns(group.input.profile));
     }
     #[rustfmt::skip]
     let columns: &[CellColumn<(UnfusedPart, (u64, i64))>] = &[

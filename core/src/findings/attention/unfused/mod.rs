@@ -5,11 +5,11 @@ mod evidence;
 use super::band::has_few_keys;
 use crate::base::map::{Map, Set};
 use crate::findings::engine::assessment::Band;
-use crate::findings::order::{Order, OrderedCall, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
 use crate::perf::FusedAttention;
+use crate::profile::operations::call_order::{Order, OrderedCall, time_ns};
 use crate::profile::operations::kinds::unfused_attention::{
     self, UnfusedCalls, UnfusedPart, roles,
 };
@@ -82,7 +82,7 @@ impl Unfused {
         let calls: Vec<(OrderedCall, UnfusedPart)> = calls
             .filter_map(|&(call, part)| Some((*lane.get(call)?, part)))
             .collect();
-        let time_ns = time_ns(input, calls.iter().map(|(placed, _)| placed));
+        let time_ns = time_ns(input.profile, calls.iter().map(|(placed, _)| placed));
         let gemm = found.gemm.and_then(|gemm| lane.get(gemm));
         let fused = found
             .sizes
@@ -93,7 +93,9 @@ impl Unfused {
             // Scores would not go to memory; the time of GEMMs in a fused kernel is unknown.
             None => {
                 let others = calls.iter().filter(|(_, part)| *part != UnfusedPart::Gemm);
-                Impact::at_most(sum(others.map(|(placed, _)| placed.kernel_ns(input))))
+                Impact::at_most(sum(
+                    others.map(|(placed, _)| placed.kernel_ns(input.profile))
+                ))
             }
         };
         Some(Unfused {
@@ -124,7 +126,7 @@ pub(crate) fn chains(input: &Input) -> Vec<Chain> {
     if !has_softmax(input) {
         return Vec::new();
     }
-    let order = Order::of(input);
+    let order = Order::of(input.profile);
     let all = [false, true].into_iter();
     let all = all.flat_map(|is_backward| find(input, &order, is_backward));
     all.map(|one| Chain {

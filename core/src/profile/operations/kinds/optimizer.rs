@@ -1,7 +1,7 @@
 //! Optimizer activity: steps, and where gradients are set to zero.
 
 use crate::base::interval::{Interval, sum};
-use crate::names::cpu_calls::{is_gradient_buffer_reset, is_zero_grad, optimizer_of_step};
+use crate::names::optimizer::{is_gradient_buffer_reset, is_zero_grad, optimizer_of_step};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::trace::{Category, EventId, TrackId};

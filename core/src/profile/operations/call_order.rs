@@ -6,39 +6,38 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Input;
 use crate::Profile;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::profile::operations::perf_rows::PerfRow;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OrderedCall {
+pub(crate) struct OrderedCall {
     /// Its operation, as an index into [`Profile::operations`](crate::Profile::operations).
-    pub(super) operation: usize,
-    pub(super) call: usize,
+    pub(crate) operation: usize,
+    pub(crate) call: usize,
 }
 
 impl OrderedCall {
-    pub(super) fn row<'a>(&self, input: &Input<'a>) -> Option<&'a PerfRow> {
-        input.operation(self.operation).calls.get(self.call)
+    pub(crate) fn row<'a>(&self, profile: &'a Profile) -> Option<&'a PerfRow> {
+        let operation = profile.operations().get(self.operation)?;
+        operation.calls.get(self.call)
     }
 
-    pub(super) fn kernel_ns(&self, input: &Input) -> i64 {
-        self.row(input).map_or(0, |row| row.kernel_ns)
+    pub(crate) fn kernel_ns(&self, profile: &Profile) -> i64 {
+        self.row(profile).map_or(0, |row| row.kernel_ns)
     }
 }
 
 /// All calls of each lane, sorted by time.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(crate) struct Order {
     lanes: Vec<Vec<OrderedCall>>,
 }
 
 impl Order {
     /// The order of a trace, computed on first use.
-    pub(super) fn of(input: &Input) -> Arc<Order> {
-        let profile = input.profile;
+    pub(crate) fn of(profile: &Profile) -> Arc<Order> {
         profile.once(|| Order::new(profile))
     }
 
@@ -70,7 +69,7 @@ impl Order {
 
     /// Copies directly before and after operations with `wanted` facts, each once: a copy between two operations
     /// belongs to the first. At most `max_before` before it and one after it (`true`).
-    pub(super) fn copies_around<T: Copy>(
+    pub(crate) fn copies_around<T: Copy>(
         &self,
         max_before: usize,
         wanted: impl Fn(usize) -> Option<T>,
@@ -95,11 +94,14 @@ impl Order {
         copies
     }
 
-    pub(super) fn lanes(&self) -> impl Iterator<Item = &[OrderedCall]> {
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = &[OrderedCall]> {
         self.lanes.iter().map(Vec::as_slice)
     }
 }
 
-pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a OrderedCall>) -> i64 {
-    sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
+pub(crate) fn time_ns<'a>(
+    profile: &Profile,
+    calls: impl IntoIterator<Item = &'a OrderedCall>,
+) -> i64 {
+    sum(calls.into_iter().map(|placed| placed.kernel_ns(profile)))
 }

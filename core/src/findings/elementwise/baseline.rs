@@ -4,39 +4,39 @@
 //! other memory-bound work is compared with large additions, multiplications, copies and fills. Copies that change a
 //! layout are excluded: they are limited by more than the memory.
 
-use super::Input;
 use crate::assess::Evaluation;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::value::Value;
+use crate::findings::Input;
 use crate::findings::engine::outcome::{Outcome, weighted};
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::profile::operations::Operation;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Simple {
-    pub(super) operation: usize,
+pub(in crate::findings) struct Simple {
+    pub(in crate::findings) operation: usize,
     /// Bytes that a call moves.
-    pub(super) bytes: f64,
+    pub(in crate::findings) bytes: f64,
     /// The bandwidth that its calls reach, in GB/s.
-    pub(super) gbps: f64,
+    pub(in crate::findings) gbps: f64,
     time_ns: i64,
     is_large: bool,
 }
 
 /// The bandwidth that the element-wise operations of a trace reach.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Baseline {
+pub(in crate::findings) struct Baseline {
     /// Mean of the large simple operations, weighted by their time, in GB/s; `None` without any.
-    pub(super) mean_gbps: Option<f64>,
+    pub(in crate::findings) mean_gbps: Option<f64>,
     /// The large simple operation at the 90th percentile: the demonstrated memory bandwidth.
-    pub(super) demonstrated: Option<Simple>,
-    pub(super) n_large: u64,
+    pub(in crate::findings) demonstrated: Option<Simple>,
+    pub(in crate::findings) n_large: u64,
     /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, small ones included.
-    pub(super) plain_mean_gbps: Option<f64>,
+    pub(in crate::findings) plain_mean_gbps: Option<f64>,
     /// The peak memory bandwidth of the chosen GPU, in GB/s.
-    pub(super) peak_gbps: Option<f64>,
+    pub(in crate::findings) peak_gbps: Option<f64>,
     /// All element-wise operations of known bandwidth, large or small.
     all: Vec<Simple>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Baseline {
 const PLAIN: [&str; 3] = ["aten::add_", "aten::mul", "aten::copy_"];
 
 impl Baseline {
-    pub(super) fn of(input: &Input) -> Baseline {
+    pub(in crate::findings) fn of(input: &Input) -> Baseline {
         let strings = &input.profile.trace.strings;
         let mut baseline = Baseline {
             peak_gbps: input.gpu().map(|gpu| gpu.mem_bw_gbps),
@@ -88,13 +88,13 @@ impl Baseline {
     }
 
     /// A bandwidth as a percentage of the peak.
-    pub(super) fn percent(&self, gbps: f64) -> Option<f64> {
+    pub(in crate::findings) fn percent(&self, gbps: f64) -> Option<f64> {
         let peak = self.peak_gbps.filter(|peak| *peak > 0.0)?;
         Some(gbps / peak * 100.0)
     }
 
     /// A sentence about what large simple operations reach; empty without any.
-    pub(super) fn sentence(&self) -> String {
+    pub(in crate::findings) fn sentence(&self) -> String {
         self.demonstrated.map_or(String::new(), |best| {
             format!(
                 "Large simple operations of this trace reach {}{}.",
@@ -105,13 +105,13 @@ impl Baseline {
     }
 
     /// ", 76 % of the memory bandwidth".
-    pub(super) fn share(&self, gbps: f64) -> String {
+    pub(in crate::findings) fn share(&self, gbps: f64) -> String {
         self.percent(gbps).map_or(String::new(), |percent| {
             format!(", {} of the memory bandwidth", format::percent(percent))
         })
     }
 
-    pub(super) fn facts(&self, outcome: &mut Outcome) {
+    pub(in crate::findings) fn facts(&self, outcome: &mut Outcome) {
         let [mean, best, plain] = [
             self.mean_gbps,
             self.demonstrated.map(|one| one.gbps),
@@ -132,7 +132,7 @@ impl Baseline {
 
     /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth, or else the fastest
     /// element-wise operation that moves half to twice as much.
-    pub(super) fn yardstick(&self, bytes: f64) -> Option<Simple> {
+    pub(in crate::findings) fn yardstick(&self, bytes: f64) -> Option<Simple> {
         self.demonstrated.or_else(|| {
             let alike = self
                 .all
