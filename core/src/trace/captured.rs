@@ -101,7 +101,7 @@ impl Captured {
     }
 
     /// The launch that an added call was placed below, which replays it; `None` for a call of the recording.
-    pub fn launch_of(&self, call: EventId) -> Option<EventId> {
+    fn launch_of(&self, call: EventId) -> Option<EventId> {
         if !self.has(call) {
             return None;
         }

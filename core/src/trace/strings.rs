@@ -137,7 +137,7 @@ fn slice<'a>(text: &'a str, ends: &[u32], id: StringId) -> &'a str {
 
 /// The hash that all interning uses.
 #[inline(always)]
-pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
+fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(bytes);
     hasher.finish()

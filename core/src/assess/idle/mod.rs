@@ -40,7 +40,7 @@ const N_EVIDENCE: usize = 10;
 
 /// Shorter gaps are not listed: profilers round ends and starts, so that there seem to be gaps of some nanoseconds
 /// between back-to-back kernels.
-pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
+const LEAST_LISTED_NS: i64 = 1_000;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GapsOfCause {

@@ -69,7 +69,7 @@ impl Row {
     }
 
     /// How far it is from its limit.
-    pub(crate) fn gap_step(&self) -> &'static str {
+    fn gap_step(&self) -> &'static str {
         match self.efficiency_percent {
             None => "unknown",
             Some(percent) if percent < 30.0 => "below 30 %",

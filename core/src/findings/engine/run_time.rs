@@ -178,7 +178,7 @@ pub(crate) fn share(share: f64) -> String {
 }
 
 /// Adds a sentence about how much of a finding's time is run time, if that is less.
-pub(crate) fn mention_overlap(finding: &mut Finding, run_ns: i64) {
+fn mention_overlap(finding: &mut Finding, run_ns: i64) {
     if finding.impact.is_some() {
         finding
             .reasoning

@@ -78,7 +78,7 @@ pub(super) fn disagreement(device: &DeviceMemory) -> String {
     }
 }
 
-pub(super) fn operator_name(profile: &Profile, name: Option<StringId>) -> Value {
+fn operator_name(profile: &Profile, name: Option<StringId>) -> Value {
     match name {
         Some(name) => Value::Quoted(profile.trace.strings.get(name).to_owned()),
         None => Value::Text("outside of operators".to_owned()),

@@ -30,7 +30,7 @@ pub(super) enum Holds {
 
 impl Holds {
     /// Whether its elements are records of what happened.
-    pub(super) fn is_of_records(self) -> bool {
+    fn is_of_records(self) -> bool {
         use Holds::*;
         matches!(self, Dispatches | Copies | Allocations | Markers | Calls)
     }

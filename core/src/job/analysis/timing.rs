@@ -20,7 +20,7 @@ pub(crate) struct Timing {
 
 impl Timing {
     /// When the last member started.
-    pub(crate) fn last_start_ns(&self) -> i64 {
+    fn last_start_ns(&self) -> i64 {
         self.spans
             .iter()
             .map(|(_, span)| span.start_ns)

@@ -107,7 +107,7 @@ impl Attention {
 
     /// Bytes that the backward pass moves: Q, K and V, their gradients, and the gradient of the result, which precedes
     /// Q if the backward pass is a separate call.
-    pub(crate) fn backward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
+    fn backward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
         let element = dtype::bytes(input.dtype(q))?;
         let gradients = self.n_q_elements() + self.n_kv_elements();
         let of_result = self.n_out_elements()
