@@ -1,5 +1,5 @@
-//! Kernels that become slower in the middle of a run, or faster, all by about the same factor: clocks that fall or rise,
-//! or something else on the same GPU.
+//! Kernels that are slower in one part of a run, all by about the same factor: clocks that fall or rise, or something
+//! else on the same GPU.
 //!
 //! ```text
 //! GEMM     100 100 100 100 145 145 145 145
@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use super::slow_calls::{Communication, by_start};
 use crate::base::interval::sum;
-use crate::base::sort::{Arrange, Arranged};
+use crate::base::sort::Arranged;
 use crate::base::stats::median_ns;
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// An operation needs at least this many calls on each side of the moment.
+/// An operation needs at least this many slow calls, and as many others.
 const LEAST_CALLS: usize = 3;
 
 /// Times vary by less than this factor in a steady run.
@@ -34,32 +34,49 @@ const MOST: f64 = 0.75;
 /// At least this share of all computation time must be compared.
 const LEAST_COMPARED: f64 = 0.3;
 
-/// At least this share of calls must be on the right side of the midpoint between before and after.
+/// At least this share of calls must be on the right side of the midpoint between fast and slow.
 const CLEAR: f64 = 0.8;
 
-/// An operation whose calls become slower, or faster.
+/// A part with a later start and an end is chosen if this larger share is on the right side.
+const CLEARER: f64 = 0.05;
+
+/// An operation some of whose calls are slower.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slowed {
     /// Its position in [`Profile::operations`].
     pub(crate) operation: usize,
-    /// The medians before and after the moment.
-    pub(crate) before_ns: i64,
-    pub(crate) after_ns: i64,
+    /// The medians of the fast calls and of the slow ones.
+    pub(crate) fast_ns: i64,
+    pub(crate) slow_ns: i64,
     /// Total time of the slow calls beyond the median of the fast ones.
     pub(crate) excess_ns: i64,
 }
 
-/// What becomes slower or faster, and when.
+/// What is slower, and when.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slowdown {
-    /// When the first call runs at the other speed.
-    pub(crate) since_ns: i64,
+    /// When the slow calls start.
+    pub(crate) slow: Part,
     /// How many times as long the slow calls take.
     pub(crate) factor: f64,
-    /// The slow calls are those before.
-    pub(crate) is_at_start: bool,
     /// In the order of the operations.
     pub(crate) operations: Vec<Slowed>,
+}
+
+/// A part of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// When its first call starts; `None` for the start of the run.
+    pub(crate) from_ns: Option<i64>,
+    /// When the first call after it starts; `None` for the end of the run.
+    pub(crate) until_ns: Option<i64>,
+}
+
+impl Part {
+    fn holds(&self, start_ns: i64) -> bool {
+        self.from_ns.is_none_or(|from_ns| start_ns >= from_ns)
+            && self.until_ns.is_none_or(|until_ns| start_ns < until_ns)
+    }
 }
 
 /// The calls of an operation in time order: start and kernel time.
@@ -79,32 +96,25 @@ impl Slowdown {
             let computing = profile.operations().iter();
             let computing = computing.filter(|one| one.family.computes());
             let all_ns = sum(computing.map(|one| one.kernel_ns));
-            Slowdown::either(series.collect(), all_ns)
+            Slowdown::new(&series.collect::<Vec<Series>>(), all_ns)
         })
     }
 
-    /// The slowdown, or else the opposite: a slowdown in reversed time.
-    fn either(series: Vec<Series>, all_ns: i64) -> Option<Slowdown> {
-        if let Some(slower) = Slowdown::new(&series, all_ns) {
-            return Some(slower);
-        }
-        let series: Vec<Series> = series.into_iter().map(Series::reversed).collect();
-        let faster = Slowdown::new(&series, all_ns)?;
-        let operations = faster.operations.into_iter().map(|one| Slowed {
-            before_ns: one.after_ns,
-            after_ns: one.before_ns,
-            ..one
+    /// The clearest slowdown in a run with this much computation time in total: to its end, from its start, or in between.
+    fn new(series: &[Series], all_ns: i64) -> Option<Slowdown> {
+        let points = points(series);
+        let to_end = moment(&points, |rise| rise).map(|at| (Some(at), None));
+        let from_start = moment(&points, |rise| -rise).map(|at| (None, Some(at)));
+        let between = slowest_part(&points).map(|(from, until)| (Some(from), Some(until)));
+        let parts = [to_end, from_start, between].into_iter().flatten();
+        let found = parts.filter_map(|(from_ns, until_ns)| {
+            Slowdown::in_part(series, all_ns, Part { from_ns, until_ns })
         });
-        // The last slow call; fast ones follow it.
-        let last_ns = faster.since_ns.saturating_neg();
-        let calls = series.iter().flat_map(|one| &one.calls);
-        let starts = calls.map(|(start_ns, _)| start_ns.saturating_neg());
-        Some(Slowdown {
-            since_ns: starts.filter(|ns| *ns > last_ns).min().unwrap_or(last_ns),
-            is_at_start: true,
-            operations: operations.collect(),
-            ..faster
-        })
+        let best = found.reduce(|best, other| match other.0 > best.0 + CLEARER {
+            true => other,
+            false => best,
+        });
+        best.map(|(_, slowdown)| slowdown)
     }
 
     /// The slowdown of an operation.
@@ -112,11 +122,10 @@ impl Slowdown {
         self.operations.iter().find(|slowed| slowed.operation == at)
     }
 
-    /// Finds the slowdown in a run with this much computation time in total.
-    fn new(series: &[Series], all_ns: i64) -> Option<Slowdown> {
-        let since_ns = moment(series)?;
+    /// The slowdown if its slow calls are those of this part, and how clear it is.
+    fn in_part(series: &[Series], all_ns: i64, slow: Part) -> Option<(f64, Slowdown)> {
         let compared = series.iter().filter(|one| one.is_compared);
-        let compared = compared.filter_map(|one| Some((one.split(since_ns)?, one.time_ns())));
+        let compared = compared.filter_map(|one| Some((one.split(slow)?, one.time_ns())));
         let factors = compared
             .map(|(split, ns)| (split.factor(), ns))
             .arranged_by(|a, b| a.0.total_cmp(&b.0));
@@ -128,40 +137,39 @@ impl Slowdown {
         let is_one = factor >= LEAST_FACTOR
             && agreeing_ns >= compared_ns as f64 * MOST
             && compared_ns as f64 >= all_ns as f64 * LEAST_COMPARED;
-        if !is_one || !is_clear(series, since_ns) {
-            return None;
-        }
+        let clear = Some(clear_share(series, slow)).filter(|clear| is_one && *clear >= CLEAR)?;
         let slowed = series.iter().filter_map(|one| {
-            let split = one.split(since_ns)?;
-            let above = split.after.iter().map(|ns| (ns - split.before_ns).max(0));
+            let split = one.split(slow)?;
+            let above = split.slow.iter().map(|ns| (ns - split.fast_ns).max(0));
             agree(split.factor()).then(|| Slowed {
                 operation: one.operation,
-                before_ns: split.before_ns,
-                after_ns: split.after_ns,
+                fast_ns: split.fast_ns,
+                slow_ns: split.slow_ns,
                 excess_ns: sum(above),
             })
         });
-        Some(Slowdown {
-            since_ns,
+        let operations = slowed.collect();
+        let slowdown = Slowdown {
+            slow,
             factor,
-            is_at_start: false,
-            operations: slowed.collect(),
-        })
+            operations,
+        };
+        Some((clear, slowdown))
     }
 }
 
-/// The calls of an operation before and after a moment.
+/// The calls of an operation, by whether they are in the slow part.
 struct Split {
-    before: Vec<i64>,
-    after: Vec<i64>,
+    fast: Vec<i64>,
+    slow: Vec<i64>,
     /// Their medians.
-    before_ns: i64,
-    after_ns: i64,
+    fast_ns: i64,
+    slow_ns: i64,
 }
 
 impl Split {
     fn factor(&self) -> f64 {
-        self.after_ns as f64 / self.before_ns.max(1) as f64
+        self.slow_ns as f64 / self.fast_ns.max(1) as f64
     }
 }
 
@@ -190,53 +198,49 @@ impl Series {
         })
     }
 
-    /// The same calls with time running backwards.
-    fn reversed(mut self) -> Series {
-        self.calls.reverse();
-        for (start_ns, _) in &mut self.calls {
-            *start_ns = start_ns.saturating_neg();
-        }
-        self
-    }
-
     fn time_ns(&self) -> i64 {
         sum(self.calls.iter().map(|(_, ns)| *ns))
     }
 
-    fn split(&self, since_ns: i64) -> Option<Split> {
-        let at = self
-            .calls
-            .partition_point(|(start_ns, _)| *start_ns < since_ns);
-        let (before, after) = self.calls.split_at_checked(at)?;
-        let times =
-            |calls: &[(i64, i64)]| -> Vec<i64> { calls.iter().map(|call| call.1).collect() };
-        let (before, after) = (times(before), times(after));
-        let are_enough = before.len() >= LEAST_CALLS && after.len() >= LEAST_CALLS;
+    fn split(&self, slow: Part) -> Option<Split> {
+        let times = |is_slow: bool| -> Vec<i64> {
+            let calls = self.calls.iter();
+            let calls = calls.filter(|(start_ns, _)| slow.holds(*start_ns) == is_slow);
+            calls.map(|(_, ns)| *ns).collect()
+        };
+        let (fast, slow) = (times(false), times(true));
+        let are_enough = fast.len() >= LEAST_CALLS && slow.len() >= LEAST_CALLS;
         are_enough.then_some(())?;
         Some(Split {
-            before_ns: median_ns(before.clone())?,
-            after_ns: median_ns(after.clone())?,
-            before,
-            after,
+            fast_ns: median_ns(fast.clone())?,
+            slow_ns: median_ns(slow.clone())?,
+            fast,
+            slow,
         })
     }
 }
 
-/// The moment that best separates faster calls from slower ones, over all compared calls. Each call counts relative to
-/// the median of its operation and is weighted by that median.
-fn moment(series: &[Series]) -> Option<i64> {
-    let mut points: Vec<(i64, f64, f64)> = Vec::new();
-    for one in series.iter().filter(|one| one.is_compared) {
+/// A call: its start, the logarithm of its time relative to the median of its operation, and that median.
+type Point = (i64, f64, f64);
+
+/// All compared calls in time order.
+fn points(series: &[Series]) -> Vec<Point> {
+    let compared = series.iter().filter(|one| one.is_compared);
+    let points = compared.flat_map(|one| {
         let median_ns = one.median_ns.max(1) as f64;
-        points.extend(one.calls.iter().map(|(start_ns, ns)| {
+        one.calls.iter().map(move |(start_ns, ns)| {
             // A single slow call counts for at most a factor of two.
             let times = (*ns as f64 / median_ns).ln().clamp(-LN_2, LN_2);
             (*start_ns, times, median_ns)
-        }));
-    }
-    points.arrange_by(|a, b| a.0.cmp(&b.0));
-    let weigh =
-        |sums: (f64, f64), point: &(i64, f64, f64)| (sums.0 + point.2, sums.1 + point.1 * point.2);
+        })
+    });
+    points.arranged_by(|a, b| a.0.cmp(&b.0))
+}
+
+/// The moment that best separates calls whose times rise there, or fall. Calls are weighted by the medians of their
+/// operations.
+fn moment(points: &[Point], wanted: fn(f64) -> f64) -> Option<i64> {
+    let weigh = |sums: (f64, f64), point: &Point| (sums.0 + point.2, sums.1 + point.1 * point.2);
     let (all, all_times) = points.iter().fold((0.0, 0.0), weigh);
     let mut best: Option<(f64, i64)> = None;
     let mut before = (0.0, 0.0);
@@ -244,13 +248,34 @@ fn moment(series: &[Series]) -> Option<i64> {
         let [point, next] = pair else { continue };
         before = weigh(before, point);
         let after = (all - before.0, all_times - before.1);
-        let rise = after.1 / after.0 - before.1 / before.0;
+        let rise = wanted(after.1 / after.0 - before.1 / before.0);
         let contrast = before.0 * after.0 * rise * rise;
         if rise > 0.0 && best.is_none_or(|(most, _)| contrast > most) {
             best = Some((contrast, next.0));
         }
     }
     best.map(|(_, since_ns)| since_ns)
+}
+
+/// The part, up to the call that follows it, whose calls are the most above the medians in all; what a steady run varies
+/// by does not count. `None` if no call follows it.
+fn slowest_part(points: &[Point]) -> Option<(i64, i64)> {
+    let varies = LEAST_FACTOR.ln() / 2.0;
+    let mut best: Option<(f64, i64, i64)> = None;
+    let (mut above, mut from_ns) = (0.0, 0_i64);
+    for pair in points.windows(2) {
+        let [(start_ns, times, weight), next] = pair else {
+            continue;
+        };
+        if above <= 0.0 {
+            (above, from_ns) = (0.0, *start_ns);
+        }
+        above += (times - varies) * weight;
+        if above > best.map_or(0.0, |best| best.0) {
+            best = Some((above, from_ns, next.0));
+        }
+    }
+    best.map(|(_, from_ns, until_ns)| (from_ns, until_ns))
 }
 
 /// The weighted median of sorted values.
@@ -264,22 +289,24 @@ fn middle(values: &[(f64, i64)], weight: i64) -> Option<f64> {
     found.map(|(value, _)| *value)
 }
 
-/// Whether nearly all calls before are faster, and nearly all after are slower, than the midpoint between both.
-fn is_clear(series: &[Series], since_ns: i64) -> bool {
+/// The share of the fast calls that are faster than the midpoint between fast and slow, or of the slow ones that are
+/// slower: whichever is less.
+fn clear_share(series: &[Series], slow: Part) -> f64 {
     let (mut clear_ns, mut all_ns) = ([0_i64; 2], [0_i64; 2]);
     for one in series.iter().filter(|one| one.is_compared) {
-        let Some(split) = one.split(since_ns) else {
+        let Some(split) = one.split(slow) else {
             continue;
         };
-        let line_ns = split.before_ns.midpoint(split.after_ns);
-        for (side, calls) in [&split.before, &split.after].into_iter().enumerate() {
+        let line_ns = split.fast_ns.midpoint(split.slow_ns);
+        for (side, calls) in [&split.fast, &split.slow].into_iter().enumerate() {
             let is_clear = |ns: &&i64| (side == 0) == (**ns < line_ns);
             clear_ns[side] += sum(calls.iter().filter(is_clear).copied());
             all_ns[side] += sum(calls.iter().copied());
         }
     }
-    let mut sides = clear_ns.iter().zip(&all_ns);
-    sides.all(|(clear, all)| *clear as f64 >= *all as f64 * CLEAR)
+    let sides = clear_ns.iter().zip(&all_ns);
+    let shares = sides.map(|(clear, all)| *clear as f64 / (*all).max(1) as f64);
+    shares.fold(1.0, f64::min)
 }
 
 #[cfg(test)]
@@ -299,7 +326,11 @@ mod tests {
             is_compared: true,
         };
         let all_ns = sum(gemm.iter().chain(add).copied());
-        Slowdown::either(vec![series(0, gemm), series(1, add)], all_ns)
+        Slowdown::new(&[series(0, gemm), series(1, add)], all_ns)
+    }
+
+    fn part(from_ns: Option<i64>, until_ns: Option<i64>) -> Part {
+        Part { from_ns, until_ns }
     }
 
     #[test]
@@ -307,7 +338,7 @@ mod tests {
         let gemm = [100, 100, 100, 100, 145, 145, 145, 145, 145, 145];
         let add = [20, 20, 20, 20, 29, 29, 29, 29, 29, 29];
         let found = slowdown(&gemm, &add).unwrap();
-        assert_eq!((found.since_ns, found.factor), (4_000, 1.45));
+        assert_eq!((found.slow, found.factor), (part(Some(4_000), None), 1.45));
         let excess: Vec<i64> = found.operations.iter().map(|one| one.excess_ns).collect();
         // 6 · 45 and 6 · 9.
         assert_eq!(excess, [270, 54]);
@@ -315,8 +346,8 @@ mod tests {
         let slower: Vec<i64> = (0..10).map(|at| 1_000 + at * 28).collect();
         let found = slowdown(&slower, &[]).unwrap();
         assert_eq!(
-            (found.since_ns, (found.factor * 100.0).round()),
-            (5_000, 113.0)
+            (found.slow, (found.factor * 100.0).round()),
+            (part(Some(5_000), None), 113.0)
         );
     }
 
@@ -325,17 +356,32 @@ mod tests {
         let gemm = [145, 145, 145, 145, 100, 100, 100, 100, 100, 100];
         let add = [29, 29, 29, 29, 20, 20, 20, 20, 20, 20];
         let found = slowdown(&gemm, &add).unwrap();
-        assert_eq!((found.since_ns, found.factor), (4_000, 1.45));
-        assert!(found.is_at_start);
+        assert_eq!((found.slow, found.factor), (part(None, Some(4_000)), 1.45));
         let [gemm, add] = &found.operations[..] else {
             panic!("two operations");
         };
         // 4 · 45 and 4 · 9.
         assert_eq!(
-            (gemm.before_ns, gemm.after_ns, gemm.excess_ns),
-            (145, 100, 180)
+            (gemm.fast_ns, gemm.slow_ns, gemm.excess_ns),
+            (100, 145, 180)
         );
         assert_eq!(add.excess_ns, 36);
+    }
+
+    #[test]
+    fn what_is_slower_in_between() {
+        let gemm = [100, 100, 100, 100, 200, 200, 200, 200, 100, 100, 100, 100];
+        let add = gemm.map(|ns| ns / 5);
+        let found = slowdown(&gemm, &add).unwrap();
+        let between = part(Some(4_000), Some(8_000));
+        assert_eq!((found.slow, found.factor), (between, 2.0));
+        let excess: Vec<i64> = found.operations.iter().map(|one| one.excess_ns).collect();
+        assert_eq!(excess, [400, 80]);
+        // The other one is as fast as always.
+        assert_eq!(slowdown(&gemm, &[100; 12]), None);
+        // Two calls are too few.
+        let short = [100, 100, 100, 100, 200, 200, 100, 100, 100, 100];
+        assert_eq!(slowdown(&short, &short), None);
     }
 
     #[test]
