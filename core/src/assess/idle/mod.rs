@@ -42,10 +42,15 @@ const N_EVIDENCE: usize = 10;
 /// between back-to-back kernels.
 const LEAST_LISTED_NS: i64 = 1_000;
 
+/// Gaps up to this length are the minimum between kernels of one stream.
+const LEAST_DISTANCE_NS: i64 = 3_000;
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GapsOfCause {
     pub(crate) all: Tally,
     pub(crate) longest_ns: i64,
+    /// Time of gaps that are no longer than the minimum between kernels of one stream.
+    pub(crate) least_distance_ns: i64,
     pub(crate) cpu: CpuTime,
     /// What ends the longest gaps, longest first: length and event.
     pub(crate) evidence: Vec<(i64, EventId)>,
@@ -79,6 +84,9 @@ impl GapsOfCause {
     fn add(&mut self, gap: &ExplainedGap, ns: i64) {
         self.all.add(ns);
         self.longest_ns = self.longest_ns.max(ns);
+        if ns <= LEAST_DISTANCE_NS {
+            self.least_distance_ns = self.least_distance_ns.saturating_add(ns);
+        }
         if gap.waited_in.is_some() {
             self.after_wait_ns = self.after_wait_ns.saturating_add(ns);
         }

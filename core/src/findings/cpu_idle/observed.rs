@@ -14,9 +14,6 @@ use crate::names::optimizer::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step}
 use crate::profile::serving::{ServingStep, ShapeKind};
 use crate::trace::EventId;
 
-/// Gaps up to this length are the minimum between kernels of one stream.
-const LEAST_DISTANCE_NS: i64 = 3_000;
-
 pub(super) struct Observed<'a> {
     pub(super) idle: &'a Idle,
     pub(super) cause: IdleCause,
@@ -145,10 +142,12 @@ impl<'a> Observed<'a> {
         ns > self.gaps.all.ns / 2
     }
 
-    /// Whether gaps are no longer than the usual gap between kernels.
+    /// Whether nearly all of it is in gaps no longer than the usual one between kernels.
     pub(super) fn is_least_distance(&self) -> bool {
+        const NEARLY_ALL: f64 = 0.9;
+        let least_ns = self.gaps.least_distance_ns as f64;
         matches!(self.cause, IdleCause::Queued | IdleCause::Unknown)
-            && self.gaps.longest_ns <= LEAST_DISTANCE_NS
+            && least_ns >= NEARLY_ALL * self.gaps.all.ns as f64
     }
 
     /// Whether gaps are far longer than what one kernel leaves to the next, or nearly all of their time is in one.

@@ -99,7 +99,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     },
     Rule {
         key: "queued",
-        when: "gaps are no longer than what one kernel leaves to the next",
+        when: "nearly all of it is in gaps no longer than what one kernel leaves to the next",
         applies: |_, observed| observed.is_least_distance(),
         title: "Short kernels leave short gaps",
         issue: "There is a short gap before each kernel: the GPU is idle for {time}.",

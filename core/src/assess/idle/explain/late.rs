@@ -4,10 +4,13 @@ use super::recompiled::Warm;
 use super::{ExplainedGap, Explainer, Launched, thread};
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::{CodePart, CodeSearch, Late};
-use crate::base::interval::Interval;
+use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
 use crate::names::cpu_activity::CpuActivity;
 use crate::trace::EventId;
+
+/// A smaller part of a gap, as 1/`LEAST_REST` of it, has no cause of its own.
+const LEAST_REST: i64 = 8;
 
 /// A wait that takes a smaller part of a gap is not its cause.
 const LEAST_WAIT: f64 = 0.2;
@@ -55,7 +58,30 @@ impl<'a> Explainer<'a> {
         self.parts = of_cause
             .map(|part| (cause.unwrap_or_default(), part))
             .collect();
+        if let Some(IdleCause::DataLoading | IdleCause::Allocation) = cause {
+            self.put_rest_apart(explained);
+        }
         cause
+    }
+
+    /// The part of a gap in which the activity that is its cause does not run: the CPU does other work then.
+    fn put_rest_apart(&mut self, explained: &mut ExplainedGap) {
+        let is_other = |(_, part): &&mut (IdleCause, CodePart)| {
+            part.code.is_none_or(|code| code.activity.is_none())
+        };
+        let others = self.parts.iter_mut().filter(is_other);
+        let rest_ns = sum(others.map(|(_, part)| part.ns));
+        if rest_ns < explained.gap.span.length() / LEAST_REST {
+            return;
+        }
+        let cause = match rest_ns > self.least_cpu_work_ns() {
+            true => IdleCause::CpuWork,
+            false => IdleCause::LaunchBound,
+        };
+        for (of_part, _) in self.parts.iter_mut().filter(is_other) {
+            *of_part = cause;
+        }
+        explained.second = Some((cause, rest_ns));
     }
 
     /// A wait delays the launch by at most its own duration. What the CPU does after it would delay the launch without
@@ -66,8 +92,6 @@ impl<'a> Explainer<'a> {
         launched: Launched,
         wait: EventId,
     ) -> IdleCause {
-        /// A smaller part of the gap has no cause of its own.
-        const LEAST_REST: i64 = 8;
         let gap = explained.gap.span;
         let mut waiting = self.search().wait(wait, gap);
         let rest_ns = gap.length().saturating_sub(waiting.ns);

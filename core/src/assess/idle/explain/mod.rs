@@ -173,7 +173,8 @@ impl<'a> Explainer<'a> {
     /// 4. Kernels were tuned for half of the gap until the launch: kernel tuning. Half of it is data loading,
     ///    compilation, capture, the profiler, or loading of kernels, in separate calls or in a launch that takes
     ///    unusually long; or allocating and freeing. A [first use](FirstUses): startup. Compilation or capture
-    ///    once the program [was warm](Warm): recompilation.
+    ///    once the program [was warm](Warm): recompilation. What else the CPU does in a gap of data loading or
+    ///    allocation has the cause of rule 6 or 7.
     /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization, for at
     ///    most as long as the call that waits took; the rest of the gap has the cause of rule 6 or 7. Long after: CPU
     ///    work. The same if another thread waited while the launching one did nothing. A wait that is short relative to

@@ -473,3 +473,20 @@ fn copies_from_pageable_memory_are_named_as_the_wait() {
         &["copies in"],
     );
 }
+
+/// A loader from 100 to 700 µs of a gap until 1 010 µs: what follows is short, so it is called launch-bound.
+#[test]
+fn only_the_time_in_which_data_is_loaded_waits_for_data() {
+    let profile = between(|trace| {
+        trace
+            .op(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                100..700,
+            )
+            .frame("train.py(20): log_metrics", 700..1_000)
+    });
+    let report = Report::new(&profile, &ReportOptions::default());
+    let idle = Idle::once(&report.analysis_input(&profile)).unwrap();
+    assert_eq!(idle.of(IdleCause::DataLoading).ns, 600_000);
+    assert_eq!(idle.of(IdleCause::LaunchBound).ns, 380_000);
+}
