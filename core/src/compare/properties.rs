@@ -69,7 +69,7 @@ pub struct TraceProperties {
     pub(crate) has_backward: bool,
     /// The length of all steps of the profiler; 0 without any.
     pub(crate) steps_ns: i64,
-    /// How many times as long its kernels take from some moment on; `None` if their times are steady, or shorter then.
+    /// How many times as long its kernels take in a part of the run after its start; `None` if their times are steady.
     pub(crate) slows_down: Option<f64>,
 }
 
@@ -198,7 +198,7 @@ impl TraceProperties {
             slows_down: Slowdown::of(side.profile)
                 .as_ref()
                 .as_ref()
-                .filter(|slowdown| !slowdown.is_at_start)
+                .filter(|slowdown| slowdown.slow.from_ns.is_some())
                 .map(|slowdown| slowdown.factor),
             steps_ns: {
                 let steps = window::steps(&side.profile.trace);

@@ -67,16 +67,24 @@ pub(crate) fn kernel(name: &str) -> String {
     quoted(&format::kernel_name(name))
 }
 
-/// How several operations with one name are referred to: `first` is the longest of them.
+/// How several operations of one family are referred to: `first` is the longest of them.
 pub(crate) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
     let name = quoted(&first.name);
     match ops.len() {
         1 => label(&name, &first.shapes),
+        n if !have_one_name(ops) => format!("{} in {n} operations", first.family.label()),
         n if ops.iter().any(|op| op.name != first.name) => {
             format!("{} in {n} kernels", quoted(unnumbered(&first.name)))
         }
         n => format!("{name} with {n} sets of arguments"),
     }
+}
+
+/// Whether all of them are of one operator.
+pub(crate) fn have_one_name(ops: &[&MatchedOp]) -> bool {
+    let mut names = ops.iter().map(|op| unnumbered(&op.name));
+    let first = names.next();
+    names.all(|name| Some(name) == first)
 }
 
 /// The names of some operations, quoted: "`aten::mm`, `aten::add`".

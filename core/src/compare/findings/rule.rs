@@ -189,9 +189,19 @@ pub(crate) fn by_operator<K: Hash + Eq + Clone>(
     key: impl Fn(usize, &MatchedOp) -> Option<K>,
     candidate: fn(&Comparison, Vec<usize>) -> Option<Candidate>,
 ) -> Vec<Candidate> {
+    let key = |at, op: &MatchedOp| Some((unnumbered(&op.name).to_owned(), key(at, op)?));
+    by_key(comparison, key, candidate)
+}
+
+/// One candidate for the rows that have the same key, longest first; rows without a key are left out.
+pub(crate) fn by_key<K: Hash + Eq + Clone>(
+    comparison: &Comparison,
+    key: impl Fn(usize, &MatchedOp) -> Option<K>,
+    candidate: fn(&Comparison, Vec<usize>) -> Option<Candidate>,
+) -> Vec<Candidate> {
     // Rows are sorted by time, so groups are sorted by their longest row.
     let rows = comparison.operations.matched.iter().enumerate();
-    let keyed = rows.filter_map(|(at, op)| Some(((unnumbered(&op.name), key(at, op)?), at)));
+    let keyed = rows.filter_map(|(at, op)| Some((key(at, op)?, at)));
     let groups = grouped(keyed, Vec::push).into_iter();
     groups
         .filter_map(|(_, rows)| candidate(comparison, rows))

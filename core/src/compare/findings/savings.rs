@@ -2,6 +2,7 @@
 //! concurrently.
 
 use super::Saving;
+use super::advice::AS_FAST;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::{MatchLevel, MatchedOp};
@@ -131,7 +132,7 @@ pub(crate) fn of_fewer_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
 }
 
 /// The saving if no call takes far longer than the median, as far as the reference has no such calls. None if its calls
-/// are slower than predicted on average, which is a finding of its own.
+/// are slower than predicted as a rule, which is a finding of its own.
 pub(crate) fn of_stray_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     let strays = op.sides.as_ref().map(|side| side.stray.ns);
     // Where all calls are slower by a factor, so are the long ones.
@@ -141,15 +142,35 @@ pub(crate) fn of_stray_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     });
     let reference_ns = comparison.amount.scaled(strays.reference) as f64 * slower.max(1.0);
     let stray_ns = strays.target.saturating_sub(reference_ns.round() as i64);
-    let verdict = op.judgment.verdict;
-    match op.sides.target.is_computation() && !verdict.is_slower_than_expected() {
+    let is_found_otherwise =
+        op.judgment.verdict.is_slower_than_expected() && !is_slow_in_single_calls(op);
+    match op.sides.target.is_computation() && !is_found_otherwise {
         true => of_run(op, stray_ns as f64),
         false => 0,
     }
 }
 
+/// Whether few calls are nearly all of what an operation takes beyond its prediction, and the typical call is as fast
+/// as predicted.
+pub(crate) fn is_slow_in_single_calls(op: &MatchedOp) -> bool {
+    /// At most one in so many calls.
+    const FEW: u64 = 4;
+    const NEARLY_ALL: f64 = 0.8;
+    let target = &op.sides.target;
+    let medians = op.sides.as_ref().map(|side| side.call_ns).both();
+    let expected = op.judgment.expected.unwrap_or(1.0);
+    let is_typical_as_fast = medians.is_some_and(|medians| {
+        medians.target.0 as f64 <= AS_FAST * expected * medians.reference.0 as f64
+    });
+    let beyond_ns = target.timed.ns as f64 - goal_ns(op);
+    is_typical_as_fast
+        && beyond_ns > 0.0
+        && target.stray.count.saturating_mul(FEW) <= target.calls
+        && target.stray.ns as f64 >= NEARLY_ALL * beyond_ns
+}
+
 /// The saving if it takes as long as with the reference's narrower type. If it is slower than predicted, only the part
-/// of the prediction due to the type counts.
+/// of the prediction due to the type counts, unless its type has slower units.
 pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
     let target = &op.sides.target;
     if !target.is_computation() {
@@ -158,5 +179,6 @@ pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
     let scaled_ns = op.scaled_ns();
     let of_type = |expected: f64| scaled_ns * expected * (1.0 - 1.0 / op.judgment.work_ratio);
     let more_ns = target.timed.ns as f64 - scaled_ns;
-    of_run(op, expected_of_slower(op).map_or(more_ns, of_type))
+    let expected = expected_of_slower(op).filter(|_| !op.leaves_matrix_units());
+    of_run(op, expected.map_or(more_ns, of_type))
 }

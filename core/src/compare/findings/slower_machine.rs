@@ -2,7 +2,7 @@
 
 use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable, matched, priority_of_run, times_of};
-use super::savings::all_as_predicted;
+use super::savings::{all_as_predicted, is_slow_in_single_calls};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arranged;
@@ -33,24 +33,34 @@ const SAME_PART: f64 = 1.0 / 3.0;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "A slower machine",
-    rules: &[GapRule {
-        key: KEY,
-        when: "most of the compute time is in kernels that take longer on the same GPU by one factor",
-        applies: |_, _| true,
-        title: "The same kernels take {factor} the time",
-        issue: "{operations} take {time} on the target; as many calls of the same kernels on the same GPU take {reference} on the reference.",
-        model: "{where}",
-        kernel: "Both sides run the same kernels, so none of them is at fault: measure again at fixed clocks.",
-        notes: &[
-            "They take {share} of the compute time of the target, {names} first, and each is slower by about the same factor.",
-            "Other operations that run the same kernels, {others} first, take {others_change} time than on the reference.",
-            "{others_same}Other operations that run the same kernels, {others} first, take the same time as on the reference.",
-            "During its run the target slows down: from some moment on, its kernels take {slows_down} as long as before, as where a clock falls with temperature or power. Those of the reference do not.",
-            "Why is not visible in a trace: the clocks of both runs tell.",
-        ],
-        saves: "what the target takes beyond the reference, up to what it takes beyond its own roofline",
-    }],
+    rules: &[
+        GapRule {
+            when: "most of the compute time is in kernels that take longer on the same GPU by one factor, and the target alone slows down during its run",
+            applies: |_, candidate| candidate.has_word("slows_down"),
+            title: "Kernels slow down during the run: {slows_down} the time",
+            ..SLOWER
+        },
+        SLOWER,
+    ],
     candidates: |comparison| Vec::from_iter(candidate(comparison)),
+};
+
+const SLOWER: GapRule = GapRule {
+    key: KEY,
+    when: "most of the compute time is in kernels that take longer on the same GPU by one factor",
+    applies: |_, _| true,
+    title: "The same kernels take {factor} the time",
+    issue: "{operations} take {time} on the target; as many calls of the same kernels on the same GPU take {reference} on the reference.",
+    model: "{where}",
+    kernel: "Both sides run the same kernels, so none of them is at fault: measure again at fixed clocks.",
+    notes: &[
+        "They take {share} of the compute time of the target, {names} first, and each is slower by about the same factor.",
+        "Other operations that run the same kernels, {others} first, take {others_change} time than on the reference.",
+        "{others_same}Other operations that run the same kernels, {others} first, take the same time as on the reference.",
+        "During its run the target slows down: its kernels take {slows_down} as long in one part of the run as in the rest, as where a clock falls with temperature or power. Those of the reference do not.",
+        "Why is not visible in a trace: the clocks of both runs tell.",
+    ],
+    saves: "what the target takes beyond the reference, up to what it takes beyond its own roofline",
 };
 
 /// The operations that are slower by a common factor, longest first; none unless they are most of the computation in
@@ -89,7 +99,7 @@ fn alike(
     let computes = |op: &&MatchedOp| op.sides.target.is_computation();
     let all_ns = sum(matched.iter().filter(computes).map(|op| op.times().target));
     let slower = matched.iter().enumerate();
-    let slower = slower.filter(|(_, op)| is_same_work(op));
+    let slower = slower.filter(|(_, op)| is_same_work(op) && !is_slow_in_single_calls(op));
     let mut slower = slower
         .filter_map(|(at, op)| Some((op.judgment.excess?, op.times().target, at)))
         .filter(|(excess, ..)| *excess >= least * (1.0 - same))
@@ -234,7 +244,7 @@ mod tests {
             let ranked = compared(reference, target, H100).gaps.ranked;
             ranked[0].reasoning.join(" ")
         };
-        let slows_down = "take 1.50× as long as before";
+        let slows_down = "take 1.50× as long in one part of the run";
         assert!(said(&steady, &falling).contains(slows_down));
         let slower = steps([150; 8]);
         assert!(!said(&steady, &slower).contains("slows down"));

@@ -6,6 +6,7 @@ mod tests;
 
 use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
+use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arranged;
@@ -29,9 +30,11 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
+    idle::OF_COLD_START,
     idle::OF_GRAPH_BREAKS,
     idle::OF_SLOWER_CPU,
     idle::OF_CODE,
+    idle::OF_MORE_LAUNCHES,
     idle::OF_KERNELS,
     idle::OF_CAUSE,
     idle::OF_GRAPHS,
@@ -131,7 +134,40 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         (PartKind::ExposedCopies, GapSubject::ExposedCopies),
     ];
     let found = kinds.map(|(kind, subject)| candidate(comparison, kind, subject));
-    found.into_iter().flatten().collect()
+    let found = found.into_iter().flatten();
+    found.chain(cold_start(comparison)).collect()
+}
+
+/// A cold start of the target alone: a large part of its run, though none of a longer one.
+fn cold_start(comparison: &Comparison) -> Option<Candidate> {
+    let sides = comparison.sides.as_ref();
+    let times = sides.map(|side| side.idle.ns_of(IdleCause::Startup));
+    let total = comparison.parts.total;
+    let percent = percent_or_zero(times.difference(), total.target);
+    if percent < comparison.thresholds.idle_code_percent {
+        return None;
+    }
+    let shares = times.zip(total);
+    let shares = shares.map(|(ns, total_ns)| format::percent(percent_or_zero(ns, total_ns)));
+    let own = sides.target.idle.finding_of(IdleCause::Startup);
+    let own = own.map(|finding| ("own_issue", finding.issue.clone()));
+    let words = [
+        ("cold_start", String::new()),
+        ("time", format::time_ns(times.target)),
+        ("reference", format::time_ns(times.reference)),
+        ("share", shares.target),
+        ("reference_share", shares.reference),
+    ];
+    Some(Candidate {
+        saving: None,
+        ..Candidate::of_saved(
+            comparison,
+            GapSubject::Idle,
+            times,
+            times.difference(),
+            words.into_iter().chain(own).collect(),
+        )
+    })
 }
 
 /// Whether copies on the target may come from CPU memory that is not pinned.

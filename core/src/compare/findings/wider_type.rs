@@ -21,6 +21,7 @@ pub(super) const TABLE: GapTable = GapTable {
         kernel: "A wider type moves more bytes and has slower units: no kernel makes up for that.",
         notes: &[
             "Operations of both traces that do the same as often, on as many dimensions, in another type: {operations}.",
+            "{vector}In {wide} the target\u{2019}s kernels run on vector units, those of the reference on matrix units.",
             "Slower than the type explains: {slower} of them. That part is in findings of its own.",
             "The reference spends {conversions} on type conversions that the target does not make; the saving is what is left.",
         ],
@@ -47,10 +48,14 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("autocast", autocast(&types.reference).to_owned()),
         ("operations", format::count(ops.len() as u64)),
     ];
-    let slower = ops.iter().map(|op| op.judgment.verdict);
+    let beyond_type = ops.iter().filter(|op| !op.leaves_matrix_units());
+    let slower = beyond_type.map(|op| op.judgment.verdict);
     let n_slower = slower.filter(|verdict| verdict.is_slower_than_expected());
     let n_slower = n_slower.count() as u64;
     words.extend((n_slower > 0).then(|| ("slower", format::count(n_slower))));
+    if ops.iter().any(|op| op.leaves_matrix_units()) {
+        words.push(("vector", String::new()));
+    }
     let saved_ns = sum(ops.iter().map(|op| of_wider_type(op)));
     // What the reference pays for its narrower type.
     let lone = comparison.operations.unmatched.reference.iter();
@@ -75,13 +80,28 @@ mod tests {
 
     /// The findings for a GEMM in a type, with the given microseconds, on each side.
     fn gaps(reference: (&str, u32), target: (&str, u32)) -> Vec<Gap> {
-        let [reference, target] = [reference, target].map(|(of_type, us)| {
+        let named = |(of_type, us)| (of_type, "gemm", us);
+        gaps_of(named(reference), named(target))
+    }
+
+    /// The same with a kernel.
+    fn gaps_of(reference: (&str, &str, u32), target: (&str, &str, u32)) -> Vec<Gap> {
+        let [reference, target] = [reference, target].map(|(of_type, kernel, us)| {
             let args = format!(
                 r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["{of_type}", "{of_type}"]"#
             );
-            run([("aten::mm", args.as_str(), "gemm", us)])
+            run([("aten::mm", args.as_str(), kernel, us)])
         });
         compared(&reference, &target, H100).gaps.ranked
+    }
+
+    #[test]
+    fn a_type_without_matrix_units_explains_all_that_its_kernels_take() {
+        let simt = "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x128_8x4_tn_align1>";
+        let ranked = gaps_of((BF16, "gemm", 200), ("float", simt, 2_000));
+        assert_eq!(savings(&ranked), [("wider_type", Some(1_800_000))]);
+        let said = ranked[0].reasoning.join(" ");
+        assert!(said.contains("run on vector units"), "{said}");
     }
 
     #[test]

@@ -29,6 +29,7 @@ use crate::base::format;
 use crate::base::labels::labeled;
 use crate::names::Family;
 use crate::names::normalized::unnumbered;
+use crate::names::tile::is_on_vector_units;
 use crate::perf::is_tf32_kernel;
 
 pub use super::op_side::{Helper, KernelUse, OpSide};
@@ -144,6 +145,16 @@ impl MatchedOp {
         let types = self.types.as_ref()?;
         let bits = types.as_ref().map(|label| float_bits(label)).both()?;
         (bits.target > bits.reference).then_some(types)
+    }
+
+    /// Whether the wider type of the target takes it from matrix units to vector units, so that all the time beyond the
+    /// reference is due to its type.
+    pub(crate) fn leaves_matrix_units(&self) -> bool {
+        let is_on_vector_units = self.sides.as_ref().map(|side| {
+            let longest = side.kernels.first();
+            longest.is_some_and(|kernel| is_on_vector_units(&kernel.name))
+        });
+        self.wider_types().is_some() && is_on_vector_units.target && !is_on_vector_units.reference
     }
 
     /// Why the target is faster than predicted, if that is visible.

@@ -365,7 +365,9 @@ fn trials_of_kernels_are_no_time_of_an_operation() {
     assert_eq!(tuning_ns, pair(0, 60_000));
     let patterns = comparison.gaps.ranked.iter().map(|gap| gap.pattern);
     assert!(
-        patterns.clone().all(|of| of == "more_idle"),
+        patterns
+            .clone()
+            .all(|of| ["more_idle", "cold_start"].contains(&of)),
         "{:?}",
         patterns.collect::<Vec<_>>()
     );

@@ -9,8 +9,8 @@ use super::advice::{
     has_separate_gemms, is_other_attention, is_unfused_optimizer, lacks_tf32,
     loses_by_separate_gemms, stride_words,
 };
-use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
-use super::savings::{all_as_predicted, goal_ns};
+use super::rule::{Candidate, GapRule, GapTable, by_key, matched, times_of};
+use super::savings::{all_as_predicted, goal_ns, is_slow_in_single_calls};
 use super::slower_machine;
 use crate::assess::Thresholds;
 use crate::base::format;
@@ -114,11 +114,13 @@ const RULES: &[GapRule] = &[
     },
     GapRule {
         key: "same_kernels",
-        when: "an operation takes 1.1 to 1.25 times as long with the same kernels on the same GPU, and saves at least 1 % of the run",
+        when: "operations of a family take at least 1.1 times as long with the same kernels on the same GPU; below 1.25 times, if that is at least 1 % of the run",
         applies: |comparison, candidate| {
-            candidate.is(comparison, |op| is_somewhat_slower(comparison, op))
+            candidate.is(comparison, |op| {
+                comparison.is_same_gpu && slower_machine::is_same_work(op)
+            })
         },
-        title: "{subject}: slower with the same kernels",
+        title: "{subject}: {ratio} the time with the same kernels",
         ..SLOWER
     },
     GapRule {
@@ -184,11 +186,12 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
 }
 
 /// Rows of one operator with the same verdict, with other kernels or in separate GEMMs on the same GPU, without those
-/// that are slower by the machine's common factor.
+/// that are slower by the machine's common factor, or in single calls alone. Those with the same kernels on the same
+/// GPU belong together by family: whatever slows its kernels down does not ask for the operator.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
     let kind = |at, op: &MatchedOp| {
-        if machine.contains(&at) {
+        if machine.contains(&at) || is_slow_in_single_calls(op) {
             None
         } else if loses_by_separate_gemms(comparison, op) {
             Some("separate_gemms")
@@ -200,7 +203,18 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
             is_slower(op).then(|| op.judgment.verdict.key())
         }
     };
-    by_operator(comparison, kind, candidate)
+    let key = |at, op: &MatchedOp| {
+        let kind = kind(at, op)?;
+        let is_same = comparison.is_same_gpu && slower_machine::is_same_work(op);
+        Some(match (is_same, kind) {
+            (true, "unexpected_slowdown") => (op.family.label().to_owned(), kind),
+            (true, "same_kernels" | "moderately_beyond") => {
+                (op.family.label().to_owned(), "same_kernels")
+            }
+            _ => (unnumbered(&op.name).to_owned(), kind),
+        })
+    };
+    by_key(comparison, key, candidate)
 }
 
 /// The share of the run, in percent, that the same kernels on the same GPU have to take longer by.
@@ -224,6 +238,7 @@ fn is_somewhat_slower(comparison: &Comparison, op: &MatchedOp) -> bool {
 fn is_slower(op: &MatchedOp) -> bool {
     // Copies and communication are not computation: their exposed time has findings of its own, where it counts once.
     op.sides.target.is_computation()
+        && !op.leaves_matrix_units()
         && match op.judgment.verdict {
             Verdict::NotJudged(NotJudged::NoShapes | NotJudged::OtherSizes) => false,
             Verdict::NotJudged(_) => op.judgment.is_more_than_twice,
@@ -287,9 +302,12 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
     let has_same_calls = words::same_calls(ops);
     let times = times_of(ops);
     let name = match ops.len() {
-        1 => &first.name,
-        _ => unnumbered(&first.name),
+        1 => words::quoted(&first.name),
+        _ if has_same_calls => words::names(ops.iter().map(|op| op.name.as_str())),
+        _ => words::quoted(unnumbered(&first.name)),
     };
+    let scaled_ns: f64 = ops.iter().map(|op| op.scaled_ns()).sum();
+    let timed_ns = sum(ops.iter().map(|op| op.sides.target.timed.ns));
     let per_call = first.sides.as_ref().map(|side| side.ns_per_call() / 1e3);
     let (measured, a_call, change) = match has_same_calls {
         true => (times.map(format::time_ns), "", times.change_percent()),
@@ -328,7 +346,8 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
     let [model, kernel] = advice(comparison, first);
     vec![
         ("subject", words::operations(first, ops)),
-        ("name", words::quoted(name)),
+        ("name", name),
+        ("ratio", words::times(timed_ns as f64 / scaled_ns.max(1.0))),
         ("time", measured.target),
         ("reference", measured.reference),
         ("a_call", a_call.to_owned()),

@@ -1,5 +1,5 @@
 use crate::compare::gap::Saving;
-use crate::compare::testing::{assert_contains, compared, pair, run, savings};
+use crate::compare::testing::{H100, assert_contains, compared, pair, run, savings};
 use crate::testing::Timetable;
 
 /// A GEMM on each of four GPUs concurrently, each with the given number of milliseconds.
@@ -118,7 +118,7 @@ fn a_kernel_of_an_older_generation_is_named_on_either_side() {
         "The name of the reference's kernel says that it is built for Volta, an older generation",
     );
     // If it is the same on both sides, it makes no difference.
-    assert_eq!(gap(old, old).pattern, "unexpected_slowdown");
+    assert_eq!(gap(old, old).pattern, "same_kernels");
 }
 
 /// The same GPU and work, other kernels, less than 1.25 times the time: the hardware explains none of it.
@@ -306,4 +306,22 @@ fn projections_that_the_reference_joins_are_compared_as_a_whole() {
             .iter()
             .all(|gap| gap.pattern != "separate_gemms")
     );
+}
+
+/// GEMMs by two operators with kernels of their own, and an addition that is as fast as ever.
+#[test]
+fn the_same_kernels_of_one_family_are_one_finding() {
+    let calls = |percent: u32| {
+        let gemms = [("aten::mm", 4), ("aten::addmm", 2)];
+        let gemms = gemms.map(|(name, us)| (name, "", name, us * percent));
+        run(gemms.into_iter().chain([("aten::add", "", "add", 1_000)]))
+    };
+    let ranked = compared(&calls(100), &calls(150), H100).gaps.ranked;
+    assert_eq!(savings(&ranked), [("same_kernels", Some(300_000))]);
+    assert_eq!(
+        ranked[0].title,
+        "GEMM in 2 operations: 1.50× the time with the same kernels"
+    );
+    assert_contains(&ranked[0].gap, "on `aten::mm`, `aten::addmm`");
+    assert_eq!(compared(&calls(100), &calls(104), H100).gaps.ranked, []);
 }

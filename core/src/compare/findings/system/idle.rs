@@ -3,7 +3,8 @@
 use super::{GapSubject, OTHER_AMOUNT, SHARES};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
-use crate::base::interval::percent_or_zero;
+use crate::base::group::grouped;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arranged;
 use crate::base::tally::Tally;
 use crate::compare::comparison::Comparison;
@@ -23,7 +24,7 @@ pub(super) const OF_GRAPH_BREAKS: GapRule = GapRule {
 };
 
 pub(super) const OF_SLOWER_CPU: GapRule = GapRule {
-    when: "the GPU of the target is idle for longer, and nearly all operators take at least 1.1 times as long on the CPU, which is at least half of what is more",
+    when: "the GPU of the target is idle for longer, and nearly all calls are of operators that take at least 1.1 times as long on the CPU, which is at least half of what is more",
     applies: |_, candidate| {
         candidate.subject == GapSubject::Idle && candidate.has_word("cpu_ratio")
     },
@@ -55,6 +56,28 @@ pub(super) const OF_KERNELS: GapRule = GapRule {
     ..IDLE
 };
 
+pub(super) const OF_MORE_LAUNCHES: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, waits for launches, and launches more kernels, no slower than the reference",
+    applies: |_, candidate| candidate.subject == GapSubject::Idle && candidate.has_word("launches"),
+    title: "More idle time: {launches} more kernels to launch",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: it waits for launches, of which the target has {pieces}, the reference {reference_pieces}{launched_by}.",
+    model: "Launch fewer kernels: do without those that only the target launches, fuse them (`torch.compile`, operators on lists of tensors), or replay the step as a GPU graph.",
+    kernel: "Nothing runs in this time, so no kernel can be faster: only fewer launches take less time.",
+    ..IDLE
+};
+
+pub(super) const OF_COLD_START: GapRule = GapRule {
+    key: "cold_start",
+    when: "the GPU of the target is idle for a longer cold start, by at least 5 % of its run",
+    applies: |_, candidate| candidate.has_word("cold_start"),
+    title: "A cold start that the reference does not have",
+    issue: "The GPU of the target is idle for {time} while something runs for the first time (kernels are loaded, code is compiled, a graph is captured), that of the reference for {reference}.",
+    model: "Run some steps before recording, as many as on the reference, and compare again: a longer run has this once. If it recurs in later steps, `TORCH_LOGS=recompiles` tells why code is compiled again.",
+    notes: &[SHARES, "The report of the target alone says: {own_issue}"],
+    saves: "nothing in a longer run",
+    ..IDLE
+};
+
 pub(super) const OF_CAUSE: GapRule = GapRule {
     when: "the GPU of the target is idle for longer, for a cause that the report of the target alone finds",
     applies: |_, candidate| {
@@ -81,6 +104,7 @@ pub(super) const OF_LAUNCHES: GapRule = GapRule {
     applies: |_, candidate| {
         candidate.subject == GapSubject::Idle && candidate.has_word("is_launch_bound")
     },
+    title: "More idle time: launch-bound",
     model: "Capture the step in a GPU graph (`torch.compile` with `mode=\"reduce-overhead\"`), or launch fewer and larger kernels.",
     ..IDLE
 };
@@ -166,6 +190,7 @@ fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
     ];
     if cause == IdleCause::LaunchBound {
         words.push(("is_launch_bound", String::new()));
+        words.extend(launch_words(comparison, grown_ns).unwrap_or_default());
     }
     if cause == IdleCause::Queued {
         words.extend(gap_words(comparison).unwrap_or_default());
@@ -223,6 +248,49 @@ fn region_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
             ),
         ]
     })
+}
+
+/// The kernels that the target launches in addition, if as many gaps as on the reference before them are at least half
+/// of what is more.
+fn launch_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
+    const N_NAMED: usize = 2;
+    let sides = comparison.sides.as_ref();
+    let pieces = sides.map(|side| side.n_gpu_events);
+    let ratio = comparison.amount.ratio;
+    let more = pieces.target as f64 - pieces.reference as f64 * ratio;
+    let before_each_ns =
+        sides.reference.idle.ns_of(IdleCause::LaunchBound) as f64 / pieces.reference.max(1) as f64;
+    if more < 1.0 || more * before_each_ns < grown_ns as f64 / 2.0 {
+        return None;
+    }
+    let operations = &comparison.operations;
+    let matched = operations.matched.iter().map(|op| {
+        let runs = op.sides.as_ref().map(|side| side.n_runs as f64);
+        (op.name.as_str(), runs.target - runs.reference * ratio)
+    });
+    let own = operations.unmatched.target.iter();
+    let own = own.map(|op| (op.name.as_str(), op.side.n_runs as f64));
+    let by_name = grouped(matched.chain(own), |all: &mut f64, n| *all += n);
+    let by_name = by_name.into_iter().filter(|(_, n)| *n >= more / 4.0);
+    let largest = by_name.arranged_by(|a, b| b.1.total_cmp(&a.1));
+    let named = largest.iter().take(N_NAMED).map(|(name, n)| {
+        format!(
+            "{} more by {}",
+            format::count(n.round() as u64),
+            words::quoted(name)
+        )
+    });
+    let named = format::joined(named, ", ");
+    let launched_by = match named.is_empty() {
+        true => named,
+        false => format!(" ({named})"),
+    };
+    Some(vec![
+        ("launches", format::count(more.round() as u64)),
+        ("launched_by", launched_by),
+        ("pieces", format::count(pieces.target)),
+        ("reference_pieces", format::count(pieces.reference)),
+    ])
 }
 
 /// The gaps between queued kernels, if they are no longer than on the reference, but more.
@@ -290,19 +358,26 @@ fn cpu_ratio(comparison: &Comparison, grown_ns: i64) -> Option<f64> {
     const NEARLY_ALL_PERCENT: f64 = 90.0;
     let rows = comparison.cpu_ops.iter();
     let both = rows.filter_map(|row| row.sides.as_ref().map(Option::as_ref).both());
-    let scaled = both.map(|sides| Pair {
-        reference: comparison.amount.scaled(sides.reference.ns),
-        target: sides.target.ns,
+    let scaled = both.map(|sides| {
+        let times = Pair {
+            reference: comparison.amount.scaled(sides.reference.ns),
+            target: sides.target.ns,
+        };
+        (sides.target.count as i64, times)
     });
-    let scaled: Vec<Pair<i64>> = scaled.filter(|times| times.reference > 0).collect();
-    let all = Pair::of(|which| scaled.iter().map(|times| times.get(which)).sum::<i64>());
-    let is_slower = |times: &&Pair<i64>| times.target as f64 > times.reference as f64 * SLOWER;
-    let slower: Vec<&Pair<i64>> = scaled.iter().filter(is_slower).collect();
-    let slower_ns = slower.iter().map(|times| times.reference).sum();
+    let scaled = scaled.filter(|(_, times)| times.reference > 0);
+    // By number of calls: one that waits for the GPU may take most of the time.
+    let scaled: Vec<(i64, Pair<i64>)> = scaled.collect();
+    let all_calls = sum(scaled.iter().map(|(calls, _)| *calls));
+    let is_slower =
+        |(_, times): &&(i64, Pair<i64>)| times.target as f64 > times.reference as f64 * SLOWER;
+    let slower: Vec<&(i64, Pair<i64>)> = scaled.iter().filter(is_slower).collect();
+    let slower_calls = sum(slower.iter().map(|(calls, _)| *calls));
+    let all = slower.iter().map(|(_, times)| *times);
+    let all = all.fold(Pair::default(), Pair::plus);
     let is_all = slower.len() >= LEAST_OPERATORS
-        && percent_or_zero(slower_ns, all.reference) >= NEARLY_ALL_PERCENT;
-    let more_ns = all.target.saturating_sub(all.reference);
-    (is_all && more_ns.saturating_mul(2) >= grown_ns)
+        && percent_or_zero(slower_calls, all_calls) >= NEARLY_ALL_PERCENT;
+    (is_all && all.difference().saturating_mul(2) >= grown_ns)
         .then(|| all.target as f64 / all.reference as f64)
 }
 

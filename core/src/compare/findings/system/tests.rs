@@ -295,3 +295,47 @@ fn graph_breaks_explain_idle_time() {
     let whole = found("more_idle", &products(20, 100), &products(20, 600));
     assert_ne!(whole.title, gap.title);
 }
+
+/// Kernels of 5 µs that the CPU launches every 30 µs, so many additions after each GEMM.
+#[test]
+fn more_kernels_to_launch_are_named_by_their_operator() {
+    let step = |n_adds: u32| {
+        let mut at = 0;
+        (0..20).fold(Timetable::new(), |table, _| {
+            let names = std::iter::once("aten::mm").chain((0..n_adds).map(|_| "aten::add"));
+            names.fold(table, |table, name| {
+                let start = at;
+                at += 30;
+                table.op(name, start..start + 28).launched(
+                    name,
+                    start + 20..start + 25,
+                    start + 25..start + 30,
+                )
+            })
+        })
+    };
+    let gap = found("more_idle", &step(1), &step(2));
+    assert_eq!(gap.title, "More idle time: 20 more kernels to launch");
+    assert_contains(&gap.gap, "(20 more by `aten::add`)");
+}
+
+/// Two GEMMs, with this many milliseconds of a compiler between them.
+#[test]
+fn a_cold_start_of_the_target_is_named_and_saves_nothing() {
+    let compiled = |ms: u32| {
+        let end = 1_000 + ms * 1_000;
+        let table = Timetable::new().launched("a", 0..10, 20..320);
+        let table = match ms {
+            0 => table,
+            _ => table.frame(
+                "torch/_dynamo/convert_frame.py(666): _compile",
+                400..end - 100,
+            ),
+        };
+        table.launched("b", end..end + 10, end + 20..end + 320)
+    };
+    let gap = found("cold_start", &compiled(0), &compiled(5));
+    assert_eq!(gap.saving, None);
+    let same = compared(&compiled(5), &compiled(5)).gaps.ranked;
+    assert!(same.is_empty(), "{same:#?}");
+}
