@@ -195,7 +195,7 @@ const WITHIN: &[State] = &[
 #[rustfmt::skip]
 const DAMAGED: &[State] = &[
     at("overview", "overview", "[data-testid=repaired]"),
-    by("limit", "overview", &[Step::Click("[data-limit=repaired] summary")], "[data-limit=repaired][open]"),
+    by("limit", "overview", &[Step::Click("[data-limit=repaired] summary")], "[data-limit=repaired] [open]"),
     at("report", "report", "[data-testid=report] h2"),
 ];
 

@@ -4,7 +4,7 @@ use dormer_core::testing::Timetable;
 use serde_json::json;
 use thirtyfour::prelude::*;
 
-use super::page::{Page, with_page};
+use super::page::{Page, VIEWS, with_page};
 use super::traces::{kernels, slow_product};
 
 /// Stores copied text as `window.copied`.
@@ -211,12 +211,7 @@ fn printed_tables_have_heads_and_no_buttons() {
     with_page("print-heads", async |page| {
         page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
             .await;
-        let media = json!({"media": "print"});
-        let driver = page.chromium.driver.cdp();
-        driver
-            .send_raw("Emulation.setEmulatedMedia", media)
-            .await
-            .unwrap();
+        page.emulate_media(json!({"media": "print"})).await;
         let shown = "$$('main thead th button').every(head => head.offsetHeight > 0)";
         page.wait_for(shown).await;
         page.wait_for("$$('main button').filter(one => !one.closest('thead')).every(one => one.offsetHeight === 0)")
@@ -235,20 +230,65 @@ fn a_phone_has_a_low_header_and_no_hints_of_keys() {
             .await;
         page.screenshot("phone.png").await;
         page.find(".by-keys").await;
-        let touch = json!({"enabled": true, "maxTouchPoints": 1});
-        let driver = page.chromium.driver.cdp();
-        driver
-            .send_raw("Emulation.setTouchEmulationEnabled", touch)
-            .await
-            .unwrap();
-        let mobile = json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true});
-        driver
-            .send_raw("Emulation.setDeviceMetricsOverride", mobile)
-            .await
-            .unwrap();
-        page.wait_for("matchMedia('(hover: none) and (pointer: coarse)').matches")
-            .await;
+        page.become_phone().await;
         page.wait_for("$('.by-keys').offsetHeight === 0").await;
+    });
+}
+
+#[test]
+fn on_a_phone_everything_is_large_enough_for_a_finger() {
+    with_page("touch-targets", async |page| {
+        page.become_phone().await;
+        page.open_sample().await;
+        for (view, mark) in VIEWS {
+            page.go(&format!("#/{view}")).await;
+            page.find(mark).await;
+            // Links within text, and what lies on a canvas, may be smaller.
+            page.wait_value(
+                "$$('.top, .bars, .side, main').flatMap(part => [...part.querySelectorAll('button, select, input, summary, .side a, .sheet tbody tr[id]')])
+                   .filter(one => one.checkVisibility({ visibilityProperty: true }) && one.offsetHeight && one.offsetHeight < 44)
+                   .filter(one => !one.matches('.unseen, .bar, .lane *, p *, label *, .sentences *'))
+                   .map(one => one.outerHTML.slice(0, 80))",
+                json!([]),
+            )
+            .await;
+        }
+    });
+}
+
+#[test]
+fn a_phone_shows_names_whole_and_what_tells_them_apart_below() {
+    with_page("phone-names", async |page| {
+        open_product(page, "#/operations").await;
+        page.resize(390, 844).await;
+        page.wait_for("$$('.sheet tbody tr[id] .two').length === 3")
+            .await;
+        page.wait_for(
+            "$$('.sheet tbody .two').every(name => !name.firstElementChild.querySelector('.gone'))",
+        )
+        .await;
+        page.wait_text(".sheet tbody .two", "1024×1024").await;
+        // As columns again where there is room.
+        page.resize(1280, 844).await;
+        page.wait_for("!$('.sheet tbody .two') && $('.sheet thead').innerText.includes('Shapes')")
+            .await;
+    });
+}
+
+#[test]
+fn escape_closes_a_menu_and_the_focus_is_on_its_button() {
+    with_page("menu-escape", async |page| {
+        open_product(page, "#/operations?row=0").await;
+        page.find("#op-details").await;
+        page.click("#columns").await;
+        page.find(".menu[open] fieldset").await;
+        page.js("$('.menu[open] fieldset input:not(:disabled)').focus()")
+            .await;
+        page.press(Key::Escape).await;
+        page.wait_for("!$('.menu[open]') && document.activeElement.id === 'columns'")
+            .await;
+        // It closes nothing else.
+        page.find("#op-details").await;
     });
 }
 

@@ -129,6 +129,50 @@ fn another_theme_redraws_the_lanes() {
 }
 
 #[test]
+fn lanes_follow_the_colors_of_the_system() {
+    on_timeline("timeline-system", &[30; 20], async |page| {
+        let system =
+            |colors: &str| json!({"features": [{"name": "prefers-color-scheme", "value": colors}]});
+        // The ground of the minimap is drawn in a color of text.
+        let drawn = "$('.minimap canvas').toDataURL()";
+        page.emulate_media(system("light")).await;
+        page.wait_for(IS_DRAWN).await;
+        let light = page.value::<Value>(drawn).await;
+        page.emulate_media(system("dark")).await;
+        page.wait_for(&format!("{drawn} !== {light}")).await;
+        page.emulate_media(system("light")).await;
+        page.wait_for(&format!("{drawn} === {light}")).await;
+    });
+}
+
+#[test]
+fn two_fingers_zoom_and_one_pans() {
+    on_timeline("timeline-touch", &[30; 200], async |page| {
+        page.become_phone().await;
+        page.find("#lanes .lane").await;
+        page.wait_for(IS_DRAWN).await;
+        let [x, y] = page
+            .value::<[f64; 2]>(
+                "(box => [box.left, box.top + 60])($('#lanes').getBoundingClientRect())",
+            )
+            .await;
+        page.touch("touchStart", &[(x + 150.0, y)]).await;
+        page.touch("touchStart", &[(x + 150.0, y), (x + 200.0, y)])
+            .await;
+        page.touch("touchMove", &[(x + 60.0, y), (x + 300.0, y)])
+            .await;
+        page.touch("touchEnd", &[]).await;
+        page.wait_hash("span=").await;
+        let zoomed = page.hash().await;
+        page.touch("touchStart", &[(x + 200.0, y)]).await;
+        page.touch("touchMove", &[(x + 120.0, y)]).await;
+        page.touch("touchEnd", &[]).await;
+        page.wait_for(&format!("location.hash !== {}", json!(zoomed)))
+            .await;
+    });
+}
+
+#[test]
 fn events_are_searched_by_name_with_next_and_previous() {
     on_timeline("timeline-search", &[30; 20], async |page| {
         page.enter("#search", "aten::mm").await;

@@ -101,6 +101,7 @@ fn listen(state: AppState, engine: Engine) {
     if browser::served_for().is_some() {
         browser::notify_on_close();
     }
+    browser::on_system_colors(move || state.system_colors.update(|switches| *switches += 1));
     browser::ask_before_leaving(move || state.would_lose());
     browser::copy_whole_names();
     browser::follow_links();
@@ -161,15 +162,15 @@ fn file_inputs() -> impl IntoView {
     let compare =
         move |files: Vec<File>| files.into_iter().for_each(|file| engine.compare_with(file));
     view! {
-        {file_input("file-input".to_owned(), "Trace file", TRACES, true, open)}
-        {file_input("reference-input".to_owned(), "Trace to compare with", TRACES, false, compare)}
+        {file_input("file-input".to_owned(), TRACES, true, open)}
+        {file_input("reference-input".to_owned(), TRACES, false, compare)}
         <input
             {..custom_attribute("webkitdirectory", "")}
             id="folder-input"
             class="unseen"
             type="file"
             tabindex="-1"
-            aria-label="Folder of traces"
+            aria-hidden="true"
             on:change=move |event| {
                 engine.take_together(browser::take_folder(&event), move |chosen| engine.choose_among(chosen));
             }

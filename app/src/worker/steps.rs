@@ -20,7 +20,7 @@ impl Analysis {
     pub(super) fn step_times(&self) -> StepTimes {
         let windows = self.steps.windows();
         let length = |step: &StepWindow| step.window.span.length();
-        let lengths_ns: Vec<i64> = windows.iter().map(length).collect();
+        let lengths_ns: Vec<i64> = self.steps.all().iter().map(length).collect();
         let Some(median_ns) = median_ns(lengths_ns.clone()) else {
             const HOW: &str = "Call the profiler\u{2019}s `step()` after each iteration, or name parts of the run with `record_function`.";
             return StepTimes {
@@ -53,8 +53,17 @@ impl Analysis {
             });
         let mut steps: Vec<StepTime> = steps.collect();
         drop_unused(&mut steps);
+        let is_slow = |ns: &&i64| {
+            percent_of(**ns, median_ns).is_some_and(|share| share >= 100.0 + longer_percent)
+        };
+        let n_slow = lengths_ns.iter().filter(is_slow).count();
         let times = StepTimes {
-            headline: headline(&steps, median_ns, longer_percent),
+            headline: headline(
+                &steps,
+                (n_slow, lengths_ns.len()),
+                median_ns,
+                longer_percent,
+            ),
             steps,
             n_more: self.steps.n_more(),
             ..StepTimes::default()
@@ -196,22 +205,26 @@ fn first_word(name: &str) -> String {
     }
 }
 
-fn headline(steps: &[StepTime], median_ns: i64, longer_percent: f64) -> String {
+/// Of all steps, this many are slow; the first ones are `steps`.
+fn headline(
+    steps: &[StepTime],
+    (n_slow, n_steps): (usize, usize),
+    median_ns: i64,
+    longer_percent: f64,
+) -> String {
     let median = format::time_ns(median_ns);
-    let slow: Vec<&StepTime> = steps.iter().filter(|step| step.is_slow).collect();
-    match (steps, &slow[..]) {
-        ([only], _) => format!("{} takes {median}.", first_word(&only.line.name)),
-        (_, []) => format!("{} steps take about {median} each.", steps.len()),
-        (_, [slow]) => format!(
+    match (steps, steps.iter().find(|step| step.is_slow), n_slow) {
+        ([only], ..) => format!("{} takes {median}.", first_word(&only.line.name)),
+        (_, _, 0) => format!("{n_steps} steps take about {median} each."),
+        (_, Some(slow), 1) => format!(
             "{} takes {}: {} the median of {median}.",
             first_word(&slow.line.name),
             slow.line.window_length,
             slow.of_median
         ),
-        (_, slow) => format!(
-            "{} of {} steps take at least {} longer than the median of {median}.",
-            slow.len(),
-            steps.len(),
+        _ => format!(
+            "{n_slow} of {n_steps} steps {} at least {} longer than the median of {median}.",
+            if n_slow == 1 { "takes" } else { "take" },
             format::percent(longer_percent)
         ),
     }
@@ -275,6 +288,32 @@ mod tests {
         assert_eq!(
             headline(52),
             "ProfilerStep#3 takes 72.0 µs: 1.20× the median of 60.0 µs."
+        );
+    }
+
+    #[test]
+    fn all_steps_count_where_not_all_are_listed() {
+        let step = |trace: Timetable, number: u32| {
+            let start = 1000 + number * 100;
+            let kernel_us = if number == 249 { 90 } else { 40 };
+            trace
+                .annotation(&format!("ProfilerStep#{number}"), start..start + 100)
+                .op("aten::mm", start + 2..start + 12)
+                .launched(
+                    "gemm",
+                    start + 4..start + 6,
+                    start + 8..start + 8 + kernel_us,
+                )
+        };
+        let trace = (0..250).fold(Timetable::new(), step);
+        let times = Analysis::new(trace.profile(), &Choice::default()).step_times();
+        assert_eq!((times.steps.len(), times.n_more), (200, 50));
+        assert!(
+            times
+                .headline
+                .starts_with("1 of 250 steps takes at least 20 % longer"),
+            "{}",
+            times.headline
         );
     }
 

@@ -104,8 +104,8 @@ fn a_step_is_shown_rank_by_rank_and_leads_to_a_collective() {
         page.wait_for("$('#strip canvas').height > 40").await;
         page.act(
             "const frame = $('#strip').getBoundingClientRect();
-             for (const kind of ['mousedown', 'mouseup'])
-               $('#strip').dispatchEvent(new MouseEvent(kind,
+             for (const kind of ['pointerdown', 'pointerup'])
+               $('#strip').dispatchEvent(new PointerEvent(kind,
                  { bubbles: true, clientX: frame.right - 20, clientY: frame.top + 5 }))",
         )
         .await;

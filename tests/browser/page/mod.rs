@@ -184,13 +184,8 @@ impl Page {
     pub(crate) async fn resize(&self, width: u32, height: u32) {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-        let command = "Emulation.setDeviceMetricsOverride";
-        self.chromium
-            .driver
-            .cdp()
-            .send_raw(command, size)
-            .await
-            .unwrap();
+        self.tell_browser("Emulation.setDeviceMetricsOverride", size)
+            .await;
     }
 
     /// Saves a screenshot as `tests/output/NAME`.

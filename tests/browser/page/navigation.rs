@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{BETWEEN_LOOKS, PATIENCE, Page, VIEWS};
 
@@ -103,6 +103,37 @@ impl Page {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
         hash
+    }
+
+    /// What the page is to be told about its medium and its user: as in the tool's `Emulation.setEmulatedMedia`.
+    pub(crate) async fn emulate_media(&self, media: Value) {
+        self.tell_browser("Emulation.setEmulatedMedia", media).await;
+    }
+
+    /// A phone in place of a window: narrow, without a pointer, used with fingers.
+    pub(crate) async fn become_phone(&self) {
+        let touch = json!({"enabled": true, "maxTouchPoints": 2});
+        self.tell_browser("Emulation.setTouchEmulationEnabled", touch)
+            .await;
+        let mobile = json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true});
+        self.tell_browser("Emulation.setDeviceMetricsOverride", mobile)
+            .await;
+        self.wait_for("matchMedia('(hover: none) and (pointer: coarse)').matches")
+            .await;
+    }
+
+    /// Fingers at positions of the window; none to lift them.
+    pub(crate) async fn touch(&self, kind: &str, fingers: &[(f64, f64)]) {
+        let points = fingers.iter().zip(0..);
+        let points = points.map(|((x, y), id)| json!({"x": x, "y": y, "id": id}));
+        let points: Vec<Value> = points.collect();
+        let event = json!({"type": kind, "touchPoints": points});
+        self.tell_browser("Input.dispatchTouchEvent", event).await;
+    }
+
+    pub(super) async fn tell_browser(&self, command: &str, arguments: Value) {
+        let tools = self.chromium.driver.cdp();
+        tools.send_raw(command, arguments).await.unwrap();
     }
 
     /// Runs a script in each page loaded from now on, before the page's own scripts.

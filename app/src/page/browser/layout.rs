@@ -108,12 +108,16 @@ pub fn colors_of(css: &str) -> (String, String) {
 
 /// How many CSS pixels one design pixel takes: `--u` of `app/style/tokens.css`.
 pub fn design_px() -> f64 {
-    let root = document().document_element();
-    let style = root.and_then(|root| window().get_computed_style(&root).ok()?);
-    let unit = style.and_then(|style| style.get_property_value("--u").ok());
-    unit.and_then(|unit| unit.trim().strip_suffix("px")?.parse().ok())
-        .filter(|unit| *unit > 0.0)
-        .unwrap_or(1.0)
+    token_px("--u").unwrap_or(1.0)
+}
+
+/// A length of `app/style/tokens.css` that is written in pixels.
+pub fn token_px(token: &str) -> Option<f64> {
+    let root = document().document_element()?;
+    let style = window().get_computed_style(&root).ok()??;
+    let px = style.get_property_value(token).ok()?;
+    let px: f64 = px.trim().strip_suffix("px")?.parse().ok()?;
+    (px > 0.0).then_some(px)
 }
 
 /// The width of a letter of the page's monospaced font, as a share of the font size. Measured once.

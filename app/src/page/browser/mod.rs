@@ -63,7 +63,7 @@ pub use focus::{
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
     is_wider_than, last_passed, lay_out_unseen, mono_letter, on_scroll, pointer_at, scroll_to_top,
-    width_of,
+    token_px, width_of,
 };
 pub use offline::{
     FrontPage, build, can_be_stored, copy_bytes, delete_build, front_page, offer_as_app, on_launch,
@@ -125,6 +125,21 @@ fn keep(listener: EventListener) {
 /// Sets the theme on the root element, where the style tokens read it.
 pub fn set_theme(theme: Theme) {
     let _ = root().dataset().set("theme", theme.word());
+}
+
+/// Calls back when the system switches its colors.
+pub fn on_system_colors(then: impl Fn() + Clone + 'static) {
+    const QUERIES: [&str; 3] = [
+        "(prefers-color-scheme: dark)",
+        "(prefers-contrast: more)",
+        "(forced-colors: active)",
+    ];
+    for query in QUERIES {
+        if let Ok(Some(list)) = window().match_media(query) {
+            let then = then.clone();
+            keep(EventListener::new(&list, "change", move |_| then()));
+        }
+    }
 }
 
 /// Sets the title in the browser's tab.

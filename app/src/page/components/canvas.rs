@@ -1,5 +1,6 @@
 //! What canvases with named blocks share: the page's colors, the drawing context, and labels that fit.
 
+use leptos::html::Canvas;
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
@@ -32,7 +33,7 @@ pub struct Palette {
 
 impl Palette {
     /// Reads the colors of tokens from the [`probes`] of the view.
-    pub fn read(tokens: &[String]) -> Palette {
+    fn read(tokens: &[String]) -> Palette {
         let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
         let (ink, idle) = browser::colors_of(".probe.page");
         let (line, chosen) = browser::colors_of(".probe.strokes");
@@ -70,6 +71,19 @@ impl CanvasState {
         }
     }
 
+    /// Schedules a repaint of an element whenever the stage changes, or what the calling effect tracks besides.
+    pub fn repaint_on(
+        self,
+        canvas: NodeRef<Canvas>,
+        paint: impl FnOnce(&HtmlCanvasElement) + 'static,
+    ) {
+        self.repaint(move || {
+            if let Some(canvas) = canvas.try_get_untracked().flatten() {
+                paint(&canvas);
+            }
+        });
+    }
+
     /// Schedules a repaint whenever the stage changes, or what the calling effect tracks besides; at most one at a
     /// time.
     pub fn repaint(self, paint: impl FnOnce() + 'static) {
@@ -87,25 +101,23 @@ impl CanvasState {
             });
         }
     }
-
-    /// Reads the colors of tokens once the page has those of its theme.
-    pub fn read_colors(self, tokens: impl FnOnce() -> Option<Vec<String>> + 'static) {
-        browser::before_paint(move || {
-            if self.palette.is_disposed() {
-                return;
-            }
-            let palette = tokens().map(|tokens| Palette::read(&tokens));
-            if let Some(palette) = palette
-                && self.palette.with_untracked(|old| *old != palette)
-            {
-                self.palette.set(palette);
-            }
-        });
-    }
 }
 
-/// Invisible elements from which [`Palette::read`] reads the colors of the style sheet.
-pub fn probes(tokens: Signal<Vec<String>>) -> impl IntoView {
+/// Invisible elements with the colors of tokens. A canvas reads its palette from them, again whenever the colors of the
+/// page or of the system change.
+pub fn probes(canvas: CanvasState, tokens: Signal<Vec<String>>) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    Effect::new(move || {
+        state.track_colors();
+        let tokens = tokens.get();
+        // By then, the elements exist and have the new colors.
+        browser::before_paint(move || {
+            let palette = Palette::read(&tokens);
+            if canvas.palette.try_with_untracked(|old| *old != palette) == Some(true) {
+                canvas.palette.set(palette);
+            }
+        });
+    });
     let blocks = move || {
         let tokens = tokens.get().into_iter();
         let probe = |token: String| view! { <i class=format!("probe c-{token}")></i> };

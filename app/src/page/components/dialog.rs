@@ -91,7 +91,6 @@ pub fn dialog_header(
 /// The hidden input behind a button that opens a file; [`browser::click`] opens its file dialog.
 pub fn file_input(
     id: String,
-    label: &'static str,
     accept: &'static str,
     multiple: bool,
     on_files: impl Fn(Vec<File>) + 'static,
@@ -102,7 +101,7 @@ pub fn file_input(
             class="unseen"
             type="file"
             tabindex="-1"
-            aria-label=label
+            aria-hidden="true"
             accept=accept
             multiple=multiple
             on:change=move |event| on_files(browser::take_files(&event))
@@ -119,8 +118,6 @@ pub fn ReadFile(
     text: &'static str,
     /// The note beside it.
     note: &'static str,
-    /// What the file holds.
-    label: &'static str,
     /// The file extensions and types to offer.
     accept: &'static str,
     on_file: impl Fn(File) + 'static,
@@ -133,7 +130,7 @@ pub fn ReadFile(
             <button type="button" id=id on:click=ask>{text}</button>
             <span class="soft">{note}</span>
         </p>
-        {file_input(input_id(), label, accept, false, chosen)}
+        {file_input(input_id(), accept, false, chosen)}
     }
     .into_any()
 }

@@ -151,7 +151,6 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                     id="gpu-file"
                     text="Read a file\u{2026}"
                     note="JSON, in the format that TraceLens and the command line accept. It stays on this computer."
-                    label="GPU figures"
                     accept=".json,application/json"
                     on_file=move |file| form.read(&file)
                 />

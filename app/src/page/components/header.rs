@@ -157,7 +157,7 @@ fn theme_button() -> impl IntoView {
             id="theme"
             class="ghost square"
             aria-label=move || format!("Colors: {}", theme.get().word())
-            title=move || format!("Colors: {}", theme.get().word())
+            title=move || format!("Switch to {} colors", theme.get().next().word())
             on:click=move |_| state.go(|place| place.theme = place.theme.next())
         >
             {move || icon(theme.get().word())}

@@ -3,6 +3,7 @@
 
 use dormer_core::report::overview::{Limit, LimitSwitch};
 
+use super::table_tools::popup;
 use crate::page::prelude::*;
 
 /// The row; nothing if there are no limits.
@@ -21,18 +22,15 @@ fn chip(limit: Limit) -> impl IntoView {
         explanation,
         switch,
     } = limit;
-    // Only one `details` element of the same name is open at a time.
-    view! {
-        <li>
-            <details name="limit" class=format!("limit {}", level.token()) data-limit=kind.key()>
-                <summary>{label}</summary>
-                <div class="card">
-                    <p>{prose(explanation)}</p>
-                    {switch.map(switch_of)}
-                </div>
-            </details>
-        </li>
-    }
+    let inside = view! {
+        <div class="card">
+            <p>{prose(explanation)}</p>
+            {switch.map(switch_of)}
+        </div>
+    };
+    let class = format!("limit {}", level.token());
+    let id = format!("limit-{}", kind.key());
+    view! { <li data-limit=kind.key()>{popup(class, id, label, inside)}</li> }
 }
 
 fn switch_of(switch: LimitSwitch) -> AnyView {

@@ -7,7 +7,7 @@
 //! | long tables | `virtual_table` (frame, keys), `virtual_rows` (pages of rows), `row_window` (what is visible) |
 //! | tables of a sheet | `sheet_table`, `sheet_rows`, `sheet_columns`, `table_*`, `column_list`, `pivot` |
 //! | tables of a tree | `tree_table` |
-//! | charts | `charts`, `roofline_chart`, `step_bars`, `gap_chart`, `canvas` (for charts that are painted) |
+//! | charts | `charts`, `plot` (keys of charts of marks), `roofline_chart`, `step_bars`, `gap_chart`, `canvas` (for charts that are painted) |
 //! | findings and documents | `findings`, `limits`, `document` |
 //! | choices | `gpu_picker`, `gpus_alone` |
 //! | small elements | `buttons`, `text` |
@@ -33,6 +33,7 @@ pub mod offline;
 pub mod op_details;
 pub mod palette;
 pub mod pivot;
+pub mod plot;
 pub mod recent;
 pub mod roofline_chart;
 pub mod row_window;

@@ -119,7 +119,6 @@ pub fn models_dialog() -> impl IntoView {
                     id="models-file"
                     text="Read a TOML file\u{2026}"
                     note="A .toml file, the same as for the command line. It stays on this computer, until you close this page."
-                    label=TITLE
                     accept=ENDING
                     on_file=move |file| take_models(state, engine, file)
                 />

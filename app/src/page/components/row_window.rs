@@ -7,10 +7,6 @@ use leptos::html::Div;
 
 use crate::page::prelude::*;
 
-/// Height of a row, `--row` in the style sheet.
-const ROW_PX: f64 = 32.0;
-/// Height of the sticky header above the rows, `--head` in the style sheet.
-const HEAD_PX: f64 = 36.0;
 /// Rows rendered beyond either edge, so that scrolling does not show gaps.
 const OVERSCAN: usize = 12;
 /// Browsers limit the height of an element; the lowest limit is 17 million pixels. A longer list is scrolled in
@@ -34,8 +30,27 @@ pub struct RowWindow {
     pub drawn: Memo<Drawn>,
     top_px: RwSignal<f64>,
     height_px: RwSignal<f64>,
+    rows_px: RwSignal<RowsPx>,
     /// The pending scroll position, until it is rendered.
     bound_for: StoredValue<Option<f64>>,
+}
+
+/// Heights in the style sheet. They differ between devices that are used with a pointer and with fingers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RowsPx {
+    /// Of a row.
+    row: f64,
+    /// Of the sticky header above the rows.
+    head: f64,
+}
+
+impl RowsPx {
+    fn read() -> RowsPx {
+        RowsPx {
+            row: browser::token_px("--row").unwrap_or(32.0),
+            head: browser::token_px("--head").unwrap_or(36.0),
+        }
+    }
 }
 
 /// The rendered rows, and the space in place of the others.
@@ -53,10 +68,12 @@ impl RowWindow {
     pub fn at_start() -> RowWindow {
         let (total, top_px, height_px) =
             (RwSignal::new(0), RwSignal::new(0.0), RwSignal::new(800.0));
+        let rows_px = RwSignal::new(RowsPx::read());
         let scrolled = move || Scrolled {
             total: total.get(),
             top_px: top_px.get(),
             height_px: height_px.get(),
+            px: rows_px.get(),
         };
         let window = RowWindow {
             scroller: NodeRef::new(),
@@ -68,6 +85,7 @@ impl RowWindow {
             drawn: Memo::new(move |_| scrolled().drawn()),
             top_px,
             height_px,
+            rows_px,
             bound_for: StoredValue::new(None),
         };
         browser::follow_size(window.scroller, move |width, height| {
@@ -76,6 +94,8 @@ impl RowWindow {
                 return;
             }
             window.height_px.set(height);
+            // Another device may have been attached.
+            window.rows_px.set(RowsPx::read());
             let width = width / browser::design_px();
             if (window.width_px.get_untracked() - width).abs() > 0.5 {
                 window.width_px.set(width);
@@ -160,6 +180,7 @@ impl RowWindow {
             total: self.total.get_untracked(),
             top_px: self.top_px.get_untracked(),
             height_px: self.height_px.get_untracked(),
+            px: self.rows_px.get_untracked(),
         }
     }
 
@@ -190,11 +211,12 @@ struct Scrolled {
     /// Pixels above the window.
     top_px: f64,
     height_px: f64,
+    px: RowsPx,
 }
 
 impl Scrolled {
     fn rows_per_screen(&self) -> usize {
-        (((self.height_px - HEAD_PX) / ROW_PX) as usize).max(1)
+        (((self.height_px - self.px.head) / self.px.row) as usize).max(1)
     }
 
     fn drawn(&self) -> Drawn {
@@ -203,12 +225,12 @@ impl Scrolled {
         // Rendered in pairs of rows, which halves the number of changes while scrolling.
         let start = first.saturating_sub(OVERSCAN) & !1;
         let rows = start.min(self.total)..end.min(self.total);
-        let all_px = (self.total as f64 * ROW_PX).min(MAX_PX);
-        let drawn_px = rows.len() as f64 * ROW_PX;
+        let all_px = (self.total as f64 * self.px.row).min(MAX_PX);
+        let drawn_px = rows.len() as f64 * self.px.row;
         let above_px = match self.is_scaled() {
-            false => rows.start as f64 * ROW_PX,
+            false => rows.start as f64 * self.px.row,
             true => {
-                let before_px = first.saturating_sub(rows.start) as f64 * ROW_PX;
+                let before_px = first.saturating_sub(rows.start) as f64 * self.px.row;
                 (self.top_px - before_px).clamp(0.0, all_px - drawn_px)
             }
         };
@@ -223,7 +245,7 @@ impl Scrolled {
     fn first_visible(&self) -> usize {
         match self.is_scaled() {
             true => (self.top_px / self.scrollable_px() * self.last_first()) as usize,
-            false => (self.top_px / ROW_PX) as usize,
+            false => (self.top_px / self.px.row) as usize,
         }
     }
 
@@ -231,12 +253,12 @@ impl Scrolled {
     fn top_of(&self, position: usize) -> f64 {
         match self.is_scaled() {
             true => position as f64 / self.last_first() * self.scrollable_px(),
-            false => position as f64 * ROW_PX,
+            false => position as f64 * self.px.row,
         }
     }
 
     fn scrollable_px(&self) -> f64 {
-        MAX_PX + HEAD_PX - self.height_px
+        MAX_PX + self.px.head - self.height_px
     }
 
     /// The first visible row when the list is scrolled to its end.
@@ -245,7 +267,7 @@ impl Scrolled {
     }
 
     fn is_scaled(&self) -> bool {
-        self.total as f64 * ROW_PX > MAX_PX
+        self.total as f64 * self.px.row > MAX_PX
     }
 }
 
@@ -259,6 +281,10 @@ mod tests {
             total,
             top_px,
             height_px: 356.0,
+            px: RowsPx {
+                row: 32.0,
+                head: 36.0,
+            },
         }
     }
 
@@ -277,10 +303,10 @@ mod tests {
     #[test]
     fn a_list_too_high_for_the_browser_is_scrolled_in_proportion() {
         // A million rows would be 32 million pixels.
-        let end_px = MAX_PX + HEAD_PX - 356.0;
+        let end_px = MAX_PX + 36.0 - 356.0;
         let drawn = scrolled(1_000_000, end_px).drawn();
         assert_eq!(drawn.rows, 999_978..1_000_000);
-        let all_px = drawn.above_px + drawn.below_px + 22.0 * ROW_PX;
+        let all_px = drawn.above_px + drawn.below_px + 22.0 * 32.0;
         assert_eq!(all_px.to_string(), "12000000");
         assert_eq!(drawn.below_px.to_string(), "0");
         // The first visible row is found again at every scroll position.

@@ -24,6 +24,8 @@ pub struct SheetColumns {
 #[derive(Clone, Copy)]
 pub struct ShownColumns {
     pub shown: Memo<Vec<&'static TableColumn>>,
+    /// The column that is a second line of the first one.
+    pub below: Memo<Option<&'static TableColumn>>,
     pub layout: Memo<TableLayout>,
     /// The number of letters that fit each column of the table.
     pub max_letters: Memo<Vec<usize>>,
@@ -63,6 +65,7 @@ impl SheetColumns {
     pub fn shown(self, window_px: RwSignal<f64>) -> ShownColumns {
         ShownColumns {
             shown: Memo::new(move |_| self.shown_in(window_px.get())),
+            below: Memo::new(move |_| self.below_in(window_px.get())),
             layout: Memo::new(move |_| self.layout_in(window_px.get())),
             max_letters: Memo::new(move |_| self.max_letters_in(window_px.get())),
         }
@@ -72,6 +75,12 @@ impl SheetColumns {
         let choice = self.choice.read();
         self.arranged
             .with(|arranged| choice.shown(arranged, window_px))
+    }
+
+    fn below_in(self, window_px: f64) -> Option<&'static TableColumn> {
+        let choice = self.choice.read();
+        self.arranged
+            .with(|arranged| choice.below(arranged, window_px))
     }
 
     fn layout_in(self, window_px: f64) -> TableLayout {
@@ -86,10 +95,18 @@ impl SheetColumns {
     pub fn max_letters_in(self, window_px: f64) -> Vec<usize> {
         let shown = self.shown_in(window_px);
         let layout = self.layout_in(window_px);
+        let below = self.below_in(window_px);
         let room = |(at, column): (usize, &'static TableColumn)| {
-            let place = shown.iter().position(|one| *one == column);
+            let is_below = below == Some(column);
+            let around = if is_below {
+                self.all.first()
+            } else {
+                Some(column)
+            };
+            let place = shown.iter().position(|one| Some(*one) == around);
             let px = place.and_then(|place| layout.px.get(place));
-            px.map_or(0, |px| letters(column.width, *px, at == 0, window_px))
+            let has_mark = at == 0 || is_below;
+            px.map_or(0, |px| letters(column.width, *px, has_mark, window_px))
         };
         self.all.iter().enumerate().map(room).collect()
     }

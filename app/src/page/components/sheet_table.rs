@@ -10,7 +10,7 @@ use super::op_details::{LONG, field_list};
 use super::pivot::{group_choice, groups};
 use super::sheet_columns::ShownColumns;
 use super::sheet_rows::SheetRows;
-use super::table_column::fitted_cell;
+use super::table_column::{fitted_cell, two_lines_cell};
 use super::table_tools::{copy_table, search_field, search_help, search_remarks, totals};
 use crate::page::prelude::*;
 use crate::protocol::{RowQuery, TableCell, TableRow};
@@ -41,11 +41,18 @@ pub fn SheetTable(
     let list = SheetRows::new(sheet, columns);
     let window = list.rows.window;
     let (n_all, marked, selected) = (list.n_all, window.marked, list.selected);
-    let ShownColumns { shown, layout, .. } = list.in_window;
+    let ShownColumns {
+        shown,
+        below,
+        layout,
+        ..
+    } = list.in_window;
     // The selected row has details beside the view, or its values below the table.
     let has_details = op_details::has_details(sheet);
     let is_grouped = state.of_place(move |place| has_details && !place.focus.group.is_empty());
-    let line = move |row: &TableRow| shown.with_untracked(|shown| line_of(row, columns, shown));
+    let line = move |row: &TableRow| {
+        shown.with_untracked(|shown| line_of(row, columns, shown, below.get_untracked()))
+    };
     let nothing = move || match n_all.get() {
         0 => empty.get(),
         n_all => format!("None of the {n_all} {noun} match the filter."),
@@ -66,7 +73,7 @@ pub fn SheetTable(
 
     view! {
         <div class="tools">
-            {filter(noun, n_all, window.total)}
+            {filter(noun, n_all, window)}
             <span class="grow"></span>
             {tools}
             {has_details.then(|| group_choice(columns))}
@@ -95,7 +102,7 @@ pub fn SheetTable(
 }
 
 /// The filter and the number of matching rows.
-fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>) -> impl IntoView {
+fn filter(noun: &'static str, of_all: RwSignal<usize>, window: RowWindow) -> impl IntoView {
     let state = expect_context::<AppState>();
     let find = state.of_place(|place| place.focus.find.clone());
     let set = move |text| {
@@ -111,12 +118,15 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
             {only()}
             <p class="count" role="status" data-testid="count">
                 {move || {
-                    let (matching, of_all) = (matching.get(), of_all.get());
-                    if matching == of_all && find.with(String::is_empty) {
+                    let (matching, of_all) = (window.total.get(), of_all.get());
+                    let count = |n: usize| format::count(n as u64);
+                    if of_all == 0 && !window.arrived.get() {
+                        String::new()
+                    } else if matching == of_all && find.with(String::is_empty) {
                         let noun = if of_all == 1 { singular(noun) } else { noun.to_owned() };
-                        format!("{of_all} {noun}")
+                        format!("{} {noun}", count(of_all))
                     } else {
-                        format!("{matching} of {of_all} {noun}")
+                        format!("{} of {} {noun}", count(matching), count(of_all))
                     }
                 }}
             </p>
@@ -153,10 +163,18 @@ fn line_of(
     row: &TableRow,
     columns: &'static [TableColumn],
     shown: &[&'static TableColumn],
+    below: Option<&'static TableColumn>,
 ) -> Line {
+    let place = |column: &TableColumn| columns.iter().position(|one| one == column);
+    let below = below.and_then(|below| row.cells.get(place(below)?));
+    let below = below.filter(|cell| !cell.text.is_empty());
     let cell = |column: &&'static TableColumn| {
-        let at = columns.iter().position(|one| one == *column)?;
-        Some(cell_view(column, row.cells.get(at)?, at == 0))
+        let at = place(column)?;
+        let cell = row.cells.get(at)?;
+        Some(match below.filter(|_| at == 0) {
+            Some(below) => two_lines_cell(cell, below),
+            None => cell_view(column, cell, at == 0),
+        })
     };
     Line {
         class: format!("c-{}", row.token),

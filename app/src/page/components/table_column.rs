@@ -52,7 +52,7 @@ impl Width {
             Width::Number => ("w-number", true, 104.0, 104.0),
             Width::Signed => ("w-signed", true, 122.0, 122.0),
             Width::Figure => ("w-figure", true, 90.0, 82.0),
-            Width::Small => ("w-small", true, 76.0, 76.0),
+            Width::Small => ("w-small", true, 80.0, 80.0),
             Width::Share => ("w-share", true, 150.0, 82.0),
             Width::Gauge => ("w-gauge", true, 150.0, 82.0),
         }
@@ -71,7 +71,7 @@ impl Width {
     /// Its width in a window; for the remaining width, the minimum.
     pub fn px(self, window_px: f64) -> f64 {
         let (.., wide_px, narrow_px) = self.spec(window_px);
-        match window_px < NARROW_PX {
+        match is_narrow(window_px) {
             true => narrow_px,
             false => wide_px,
         }
@@ -90,6 +90,8 @@ pub struct TableColumn {
     pub width: Width,
     /// If not all columns fit, those with the highest rank are left out first.
     pub rank: u8,
+    /// In a narrow window it is a second line of the first column, which then has all its width for names.
+    pub is_below: bool,
 }
 
 impl TableColumn {
@@ -101,6 +103,7 @@ impl TableColumn {
             unit: "",
             width,
             rank: 0,
+            is_below: false,
         }
     }
 
@@ -113,6 +116,19 @@ impl TableColumn {
     pub const fn rank(self, rank: u8) -> TableColumn {
         TableColumn { rank, ..self }
     }
+
+    /// Makes it a second line of the first column in a narrow window.
+    pub const fn below(self) -> TableColumn {
+        TableColumn {
+            is_below: true,
+            ..self
+        }
+    }
+}
+
+/// Whether a window is narrow.
+pub fn is_narrow(window_px: f64) -> bool {
+    window_px < NARROW_PX
 }
 
 /// The columns that fit a window: as many as possible, selected by rank, in their order.
@@ -146,7 +162,7 @@ pub fn letters(width: Width, px: f64, has_mark: bool, window_px: f64) -> usize {
     if !matches!(width, Width::Rest | Width::Name) {
         return 0;
     }
-    let pad_px = if window_px < NARROW_PX { 8.0 } else { 12.0 };
+    let pad_px = if is_narrow(window_px) { 8.0 } else { 12.0 };
     let mark_px = if has_mark { MARK_PX } else { 0.0 };
     let room_px = px - 2.0 * pad_px - mark_px;
     let letters = room_px / (NAME_PX * browser::mono_letter());
@@ -162,11 +178,31 @@ pub fn text_cell(class: &'static str, text: String) -> AnyView {
 /// A name cell for which the worker said which part does not fit: the cell contains the whole name, for copying and
 /// searching, with an ellipsis displayed in place of the hidden part.
 pub fn fitted_cell(class: &'static str, cell: &TableCell) -> AnyView {
-    let text = cell.text.clone();
-    let title = cell.whole.clone().unwrap_or_else(|| text.clone());
+    let title = whole_of(cell);
     if cell.left_out.is_empty() {
+        let text = cell.text.clone();
         return view! { <td class=class title=title prop:textContent=text></td> }.into_any();
     }
+    view! { <td class=class title=title>{fitted(cell)}</td> }.into_any()
+}
+
+/// The name cell of a row with a second line below the name.
+pub fn two_lines_cell(name: &TableCell, below: &TableCell) -> AnyView {
+    view! {
+        <td class="mono dotted two">
+            <span title=whole_of(name)>{fitted(name)}</span>
+            <span class="soft" title=whole_of(below)>{fitted(below)}</span>
+        </td>
+    }
+    .into_any()
+}
+
+fn whole_of(cell: &TableCell) -> String {
+    cell.whole.clone().unwrap_or_else(|| cell.text.clone())
+}
+
+fn fitted(cell: &TableCell) -> impl IntoView + use<> {
+    let text = cell.text.clone();
     let piece = |from: usize, to: usize| text.get(from..to).unwrap_or_default().to_owned();
     let mut kept_from = 0;
     let pieces = each(&cell.left_out, |(from, to)| {
@@ -175,7 +211,7 @@ pub fn fitted_cell(class: &'static str, cell: &TableCell) -> AnyView {
         view! { {kept} <span class="gone" prop:textContent=piece(*from, *to)></span> }
     });
     let last = piece(kept_from, text.len());
-    view! { <td class=class title=title>{pieces}{last}</td> }.into_any()
+    view! { {pieces} {last} }
 }
 
 /// A category cell; if the category was not determined by an operator's name, a mark says so.

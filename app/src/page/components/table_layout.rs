@@ -2,7 +2,7 @@
 
 use dormer_core::base::sort::Arrange;
 
-use super::table_column::{TableColumn, Width, fitting};
+use super::table_column::{TableColumn, Width, fitting, is_narrow};
 
 /// The smallest width that a column can be given, in design pixels.
 pub const LEAST_PX: f64 = 48.0;
@@ -122,13 +122,32 @@ impl ColumnChoice {
         window_px: f64,
     ) -> Vec<&'static TableColumn> {
         match &self.shown {
-            None => fitting(arranged, window_px),
+            None => {
+                let below = self.below(arranged, window_px);
+                let mut columns = arranged.to_vec();
+                columns.retain(|column| below != Some(*column));
+                fitting(&columns, window_px)
+            }
             Some(shown) => {
                 let mut chosen = arranged.to_vec();
                 chosen.retain(|column| column.rank == 0 || shown.contains(&column.label));
                 chosen
             }
         }
+    }
+
+    /// The column that is a second line of the first one, unless the user wants it beside it.
+    pub fn below(
+        &self,
+        arranged: &[&'static TableColumn],
+        window_px: f64,
+    ) -> Option<&'static TableColumn> {
+        let is_wanted = |label| {
+            let shown = self.shown.as_ref();
+            shown.is_some_and(|shown| shown.contains(&label))
+        };
+        let mut columns = arranged.iter().copied().filter(|_| is_narrow(window_px));
+        columns.find(|column| column.is_below && !is_wanted(column.label))
     }
 
     /// Sets a column's width, or resets it.

@@ -23,12 +23,22 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("category:gemm module:attn", "fields by their text"),
 ];
 
-/// A menu that closes when the focus leaves it.
+/// A menu of a view's tools.
 pub fn menu(
     id: &'static str,
     summary: impl IntoView + 'static,
     inside: impl IntoView + 'static,
-) -> impl IntoView {
+) -> AnyView {
+    popup("menu".to_owned(), id.to_owned(), summary, inside)
+}
+
+/// A summary that opens something in front of the view. It closes when the focus leaves it, and with Escape.
+pub fn popup(
+    class: String,
+    id: String,
+    summary: impl IntoView + 'static,
+    inside: impl IntoView + 'static,
+) -> AnyView {
     let menu = NodeRef::<Details>::new();
     let left = move |event: FocusEvent| {
         // The focus also leaves it when its view is left.
@@ -38,19 +48,23 @@ pub fn menu(
             menu.set_open(false);
         }
     };
+    let summary_id = id.clone();
     let on_key = move |event: KeyboardEvent| {
-        if let Some(menu) = menu.get_untracked()
+        if let Some(menu) = menu.get_untracked().filter(|menu| menu.open())
             && event.key() == "Escape"
         {
             menu.set_open(false);
+            browser::focus_on(&summary_id);
+            event.prevent_default();
         }
     };
     view! {
-        <details class="menu" node_ref=menu on:focusout=left on:keydown=on_key>
+        <details class=class node_ref=menu on:focusout=left on:keydown=on_key>
             <summary id=id>{summary}</summary>
             {inside}
         </details>
     }
+    .into_any()
 }
 
 /// A field for the text that the place looks for; `set` gets it as soon as typing pauses.

@@ -321,13 +321,15 @@ pub fn sort_heading(
             descending,
         }));
     };
+    let label = [title, unit].join(" ").trim_end().to_owned();
     let direction = move || match is_descending.get() {
         None => "none",
         Some(true) => "descending",
         Some(false) => "ascending",
     };
     view! {
-        <th scope="col" class:n=is_number aria-sort=direction>
+        // A screen reader reads the label with each cell: without the width that its edge has.
+        <th scope="col" class:n=is_number aria-sort=direction aria-label=label>
             <button type="button" title=move || doc.get() data-sort=column on:click=click>
                 <span>
                     {title}

@@ -136,6 +136,8 @@ pub struct AppState {
     pub loads: RwSignal<u32>,
     /// Where the user is; the URL's hash says the same.
     pub place: RwSignal<Place>,
+    /// Counts how often the system switched its colors while the page was open.
+    pub system_colors: RwSignal<u32>,
     /// The user's own GPU.
     pub own_gpu: RwSignal<Option<OwnGpu>>,
     /// Whether its specs are stored in this browser.

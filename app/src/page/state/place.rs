@@ -28,10 +28,11 @@ impl AppState {
         self.of_place(|place| place.theme)
     }
 
-    /// Follows the theme, for what is drawn in colors that are read from the page.
-    pub fn track_theme(self) {
+    /// Follows the colors of the page and of the system, for what is drawn in colors that are read from the page.
+    pub fn track_colors(self) {
         // An unread memo does not follow its sources: it must be read, not only tracked.
         let _ = self.theme().get();
+        self.system_colors.track();
     }
 
     /// Changes the place and its hash, without a new history entry.

@@ -13,7 +13,7 @@ pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
 const COLUMNS: &[TableColumn] = &[
     TableColumn::new("Kernel name", "Kernel", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(4),
-    TableColumn::new("Parent cpu_op", "Launched by", Width::Name).rank(3),
+    TableColumn::new("Parent cpu_op", "Launched by", Width::Name).rank(3).below(),
     TableColumn::new("library", "Library", Width::Label).rank(12),
     TableColumn::new("Kernel stream", "Stream", Width::Small).rank(8),
     TableColumn::new(GRID, "Grid", Width::Name).rank(9),

@@ -8,7 +8,7 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(10),
     TableColumn::new("library", "Library", Width::Label).rank(12),
-    TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2),
+    TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2).below(),
     TableColumn::new(SIZES, "M×N×K", Width::Name).rank(8),
     TableColumn::new(MODULE, "Module", Width::Name).rank(13),
     TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
@@ -151,7 +151,7 @@ fn grouping(grouped_by: Memo<&'static str>) -> impl IntoView {
         let options = [("", "By arguments"), (OPERATORS, "By operator")];
         let options = options.into_iter().chain(by_layer);
         let options = options.map(|(table, label)| choosable(table, label));
-        one_of("seg", "rows", "Group rows", options, pressed, choose)
+        one_of("seg", "rows", "Rows", options, pressed, choose)
     }
 }
 

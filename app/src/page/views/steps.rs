@@ -35,7 +35,12 @@ pub fn steps() -> impl IntoView {
         let tables = tables.into_iter().map(facts_table).collect_view();
         let more = (n_more > 0).then(|| {
             let more = format::counted(n_more as u64, "more step");
-            view! { <p class="fine">{format!("{more}: the chart and the exported tables have all.")}</p> }
+            let whole = if chart.is_some() {
+                "the chart and the"
+            } else {
+                "the"
+            };
+            view! { <p class="fine">{format!("{more}: {whole} exported tables have all.")}</p> }
         });
         Some(view! {
             <article class="overview step-times" data-testid="steps">
@@ -135,11 +140,14 @@ fn loads(choices: Vec<StepChoice>) -> impl IntoView {
 
 fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
     let is_compared = steps.iter().any(|step| !step.of_median.is_empty());
+    // The chart of a serving engine has its bars.
+    let has_bars = columns.is_empty();
     let parts = steps.first().map(|step| step.parts.clone());
     let parts = each(parts.into_iter().flatten(), |part| {
-        view! { <th scope="col" class="n">{dot(part.kind.token())}"\u{2060}"{part.kind.label()}</th> }
+        let dot = has_bars.then(|| view! { {dot(part.kind.token())} "\u{2060}" });
+        view! { <th scope="col" class="n">{dot}{part.kind.label()}</th> }
     });
-    let comparison = match columns.is_empty() {
+    let comparison = match has_bars {
         true => "vs. median",
         false => "Over similar steps",
     };
@@ -151,19 +159,24 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
         {heads([("Step", false), ("Step time", true)])}
         {heads(is_compared.then_some((comparison, true)))}
         {heads(columns)}
-        <td></td>
+        {has_bars.then(|| view! { <td></td> })}
         {parts}
     };
     view! {
         <section class="card flush">
-            {list("Steps", head, each(steps, |step| row(step, is_compared)))}
+            {list("Steps", head, each(steps, |step| row(step, is_compared, has_bars)))}
         </section>
     }
 }
 
-fn row(step: StepTime, is_compared: bool) -> AnyView {
+fn row(step: StepTime, is_compared: bool, has_bar: bool) -> AnyView {
     let state = expect_context::<AppState>();
     let window = Some(step.line.window);
+    let name = match step.line.name.split_once(": ") {
+        // Columns have the rest.
+        Some((number, _)) if !has_bar => number.to_owned(),
+        _ => step.line.name,
+    };
     let batch = each(step.cells.into_iter().enumerate(), |(at, cell)| {
         view! { <td class:n=at != 0>{cell}</td> }
     });
@@ -174,15 +187,17 @@ fn row(step: StepTime, is_compared: bool) -> AnyView {
         <tr aria-current=current(state, window)>
             <th scope="row">
                 <button type="button" class="link" title="Analyze this step alone" on:click=move |_| state.analyze(window)>
-                    {step.line.name}
+                    {name}
                 </button>
             </th>
             <td class="n"><b>{step.time}</b></td>
             {is_compared.then(|| view! { <td class="n" class:odd=step.is_slow>{step.of_median}</td> })}
             {batch}
-            <td class="bar-cell" aria-hidden="true">
-                <div style:width=format!("{:.2}%", step.percent)>{stacked(&step.parts)}</div>
-            </td>
+            {has_bar.then(|| view! {
+                <td class="bar-cell" aria-hidden="true">
+                    <div style:width=format!("{:.2}%", step.percent)>{stacked(&step.parts)}</div>
+                </td>
+            })}
             {cells}
         </tr>
     }

@@ -9,6 +9,7 @@ use leptos::html::Div;
 use web_sys::HtmlInputElement;
 
 use super::read_of;
+use crate::page::components::plot::{MarkCursor, Plot, plot};
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 
@@ -110,13 +111,13 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
     }
     let spans: Vec<bool> = chart.marks.iter().map(|mark| mark.spans_hosts).collect();
     let legend = [
-        (false, "gemm", "Ranks of one host"),
-        (true, "attention", "Ranks of several hosts"),
+        (false, "Ranks of one host"),
+        (true, "Ranks of several hosts"),
     ];
     let legend = each(
-        legend.into_iter().filter(|(of, ..)| spans.contains(of)),
-        |(is_square, token, label)| {
-            view! { <li><i class=format!("dot c-{token}") class:square=is_square aria-hidden="true"></i>{label}</li> }
+        legend.into_iter().filter(|(of, _)| spans.contains(of)),
+        |(is_filled, label)| {
+            view! { <li><i class="dot c-comm" class:hollow=!is_filled aria-hidden="true"></i>{label}</li> }
         },
     );
     let mut note = match &chart.peak {
@@ -173,38 +174,72 @@ fn network(gbps: Option<f64>) -> impl IntoView {
     }
 }
 
+/// The marks of the chart. `Copy`, so pass it around.
+#[derive(Clone, Copy)]
+struct Messages {
+    chart: StoredValue<BandwidthChart>,
+    drawing: Memo<Drawing>,
+    marks: MarkCursor,
+}
+
+impl Messages {
+    /// A title and figures of a mark.
+    fn about(self, mark: usize) -> Option<(String, Vec<(String, String)>)> {
+        self.chart
+            .with_value(|chart| chart.marks.get(mark).map(mark_details))
+    }
+}
+
+impl Plot for Messages {
+    fn id(self) -> &'static str {
+        "bandwidth"
+    }
+
+    fn label(self) -> String {
+        "Bus bandwidth over message size, both logarithmic. Arrow keys step through the messages by size. The table below has the figures.".to_owned()
+    }
+
+    fn marks(self) -> MarkCursor {
+        self.marks
+    }
+
+    fn nearest(self, x: f64, y: f64) -> Option<usize> {
+        self.drawing.with_untracked(|drawing| drawing.nearest(x, y))
+    }
+
+    fn is_drawn(self) -> Vec<bool> {
+        self.chart.with_value(|chart| vec![true; chart.marks.len()])
+    }
+
+    fn spoken(self, mark: usize) -> Option<String> {
+        let (head, figures) = self.about(mark)?;
+        let figures = each(figures, |(label, value)| format!(", {label} {value}"));
+        Some(head + &figures.concat())
+    }
+
+    fn press(self, key: &str) -> bool {
+        match key {
+            "Escape" => self.marks.clear(),
+            _ => return false,
+        }
+        true
+    }
+}
+
 fn chart_of(chart: BandwidthChart) -> AnyView {
     let frame = NodeRef::<Div>::new();
     let width = browser::width_of(frame);
     let table = figures(&chart);
-    let chart = chart.drawn();
-    let n_marks = chart.marks.len();
-    let chart = StoredValue::new(chart);
+    let chart = StoredValue::new(chart.drawn());
     let drawing = Memo::new(move |_| chart.with_value(|chart| Drawing::new(chart, width.get())));
-    let pointed = RwSignal::new(None::<usize>);
-    let cursor = RwSignal::new(None::<usize>);
-    let shown = move || pointed.get().or(cursor.get());
-    let moved = move |event: MouseEvent| {
-        if let Some((x, y)) = browser::pointer_at(frame, &event) {
-            let nearest = drawing.with_untracked(|drawing| drawing.nearest(x, y));
-            if pointed.get_untracked() != nearest {
-                pointed.set(nearest);
-            }
-        }
+    let messages = Messages {
+        chart,
+        drawing,
+        marks: MarkCursor::default(),
     };
-    let on_key = move |event: KeyboardEvent| {
-        let there = moved_by_key(&event.key(), cursor.get_untracked(), n_marks);
-        if let Some(there) = there.filter(|_| !browser::has_modifier(&event)) {
-            cursor.set(there);
-            pointed.set(None);
-            event.prevent_default();
-        }
-    };
-    let figure = move || drawing.with(|drawing| chart.with_value(|chart| picture(drawing, chart)));
-    let about = move |at: usize| chart.with_value(|chart| chart.marks.get(at).map(mark_details));
     let tip = move || {
-        let at = shown()?;
-        let (head, figures) = about(at)?;
+        let at = messages.marks.shown()?;
+        let (head, figures) = messages.about(at)?;
         let (x, y) = drawing.with(|drawing| drawing.places.get(at).copied())?;
         let is_right = x * 2.0 > width.get();
         let left = if is_right { x - 12.0 } else { x + 12.0 };
@@ -216,60 +251,28 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
             {tooltip((left, (y - 30.0).max(0.0)), is_right, head, figures)}
         })
     };
-    let spoken = move || {
-        let (head, figures) = about(cursor.get()?)?;
-        let figures = figures
-            .into_iter()
-            .map(|(label, value)| format!(", {label} {value}"));
-        Some(std::iter::once(head).chain(figures).collect::<String>())
+    let inside = view! {
+        {move || drawing.with(|drawing| chart.with_value(|chart| picture(drawing, chart)))}
+        {tip}
     };
     view! {
-        <div
-            class="plot"
-            node_ref=frame
-            id="bandwidth"
-            tabindex="0"
-            role="group"
-            aria-roledescription="chart"
-            aria-label="Bus bandwidth over message size, both logarithmic. Arrow keys step through the messages by size. The table below has the figures."
-            on:mousemove=moved
-            on:mouseleave=move |_| pointed.set(None)
-            on:keydown=on_key
-            on:blur=move |_| cursor.set(None)
-        >
-            {figure}
-            {tip}
-            <p class="unseen" role="status">{spoken}</p>
-        </div>
+        {plot(messages, frame, inside)}
         {chart_figures("bandwidth-figures", "Figures of the chart", move || facts_table(table.clone()))}
     }
     .into_any()
 }
 
-/// Where a key moves the cursor; `None` for a key with another meaning.
-fn moved_by_key(key: &str, here: Option<usize>, n_marks: usize) -> Option<Option<usize>> {
-    let last = n_marks.saturating_sub(1);
-    Some(match key {
-        "ArrowRight" | "ArrowDown" => Some(here.map_or(0, |at| (at + 1).min(last))),
-        "ArrowLeft" | "ArrowUp" => Some(here.unwrap_or(0).saturating_sub(1)),
-        "Home" => Some(0),
-        "End" => Some(last),
-        "Escape" => None,
-        _ => return None,
-    })
-}
-
 fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
     let marks = each(drawing.places.iter().zip(&chart.marks), |((x, y), mark)| {
-        // Round or square, so that the chart does not depend on color.
+        // Round and hollow, or square: the chart does not depend on color.
         let r = RADIUS;
         let (class, path) = match mark.spans_hosts {
             true => (
-                "mark c-attention",
+                "mark c-comm",
                 format!("M{:.1} {:.1}h{d}v{d}h-{d}z", x - r, y - r, d = 2.0 * r),
             ),
             false => (
-                "mark c-gemm",
+                "mark c-comm hollow",
                 format!(
                     "M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0",
                     x - r,

@@ -177,7 +177,7 @@ fn lanes(model: Model) -> impl IntoView {
                 </div>
             </div>
             {hint(model)}
-            {probes(Signal::derive(move || model.outline.with(|outline| outline.tokens.clone())))}
+            {probes(model.canvas, Signal::derive(move || model.outline.with(|outline| outline.tokens.clone())))}
         </div>
     }
 }

@@ -30,18 +30,11 @@ pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(frame, move |width, _| map.canvas.resize(width, 0.0));
     Effect::new(move || {
-        map.state.track_theme();
-        map.canvas.read_colors(|| Some(tokens()));
-    });
-    Effect::new(move || {
         map.rows.track();
         map.grid.track();
         map.measure.track();
-        map.canvas.repaint(move || {
-            if let Some(canvas) = canvas.try_get_untracked().flatten() {
-                map.paint(&canvas);
-            }
-        });
+        map.canvas
+            .repaint_on(canvas, move |canvas| map.paint(canvas));
     });
     let under = move |event: &MouseEvent| {
         let (x, y) = browser::pointer_at(frame, event)?;
@@ -83,7 +76,7 @@ pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
         </div>
         {move || legend(map)}
         <div class="heat-chosen" role="status" data-testid="heat-chosen">{move || about_chosen(map)}</div>
-        {probes(Signal::derive(tokens))}
+        {probes(map.canvas, Signal::derive(tokens))}
         {chart_figures("heat-figures", "Figures of the heatmap", move || figures(map).map(facts_table))}
     }
     .into_any()

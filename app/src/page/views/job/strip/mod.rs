@@ -119,18 +119,12 @@ fn chart(strip: Strip) -> AnyView {
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(frame, move |width, _| strip.canvas.resize(width, 0.0));
     Effect::new(move || {
-        strip.state.track_theme();
-        strip.canvas.read_colors(|| Some(tokens()));
-    });
-    Effect::new(move || {
         strip.stretch.track();
         let marked = [strip.hovered.get(), strip.chosen.get()];
         let marked = marked.map(|cell| strip.collective_of(cell?));
-        strip.canvas.repaint(move || {
-            if let Some(canvas) = canvas.try_get_untracked().flatten() {
-                strip.paint(&canvas, marked);
-            }
-        });
+        strip
+            .canvas
+            .repaint_on(canvas, move |canvas| strip.paint(canvas, marked));
     });
     let at = move |event: &MouseEvent| browser::pointer_at(frame, event);
     let height = move || format!("{:.0}px", strip.stretch.get().height_px() + AXIS_PX);
@@ -144,18 +138,18 @@ fn chart(strip: Strip) -> AnyView {
             aria-roledescription="chart"
             aria-label="Computation, late launches, waiting and transfer of each rank over the time of the step. Arrow keys move between ranks and collectives, Enter opens the trace of the rank at the collective, plus and minus change the scale. The tables below have the figures."
             style:height=height
-            on:mousedown=move |event| strip.drag.set(at(&event).map(|(x, _)| (x, x)))
-            on:mousemove=move |event| {
+            on:pointerdown=move |event| strip.drag.set(at(&event).map(|(x, _)| (x, x)))
+            on:pointermove=move |event| {
                 if let Some(point) = at(&event) {
                     strip.pointer_moved(point, event.buttons() == 1);
                 }
             }
-            on:mouseup=move |event| {
+            on:pointerup=move |event| {
                 if let Some(point) = at(&event) {
                     strip.release(point);
                 }
             }
-            on:mouseleave=move |_| {
+            on:pointerleave=move |_| {
                 strip.hovered.set(None);
                 strip.drag.set(None);
             }
@@ -167,7 +161,7 @@ fn chart(strip: Strip) -> AnyView {
         </div>
         {scale_buttons(strip)}
         <div class="heat-chosen" role="status" data-testid="strip-chosen">{move || about_chosen(strip)}</div>
-        {probes(Signal::derive(tokens))}
+        {probes(strip.canvas, Signal::derive(tokens))}
         {chart_figures("strip-figures", "Figures of the step", move || tables(strip))}
     }
     .into_any()

@@ -123,12 +123,6 @@ impl Model {
         });
         Effect::new(move || model.keep_drawn());
         Effect::new(move || {
-            model.state.track_theme();
-            model.scene.track();
-            let tokens = move || model.outline.try_with_untracked(|of| of.tokens.clone());
-            model.canvas.read_colors(tokens);
-        });
-        Effect::new(move || {
             model.outline.track();
             match model.range.get() {
                 Some((from_ns, to_ns)) if model.drag.with(Option::is_none) => {

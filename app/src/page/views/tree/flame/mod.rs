@@ -79,7 +79,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
                 call.map(|(name, times)| format!("{name}: {times}"))
             }}
         </p>
-        {probes(Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone())))}
+        {probes(model.canvas, Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone())))}
     }
     .into_any()
 }
@@ -94,11 +94,9 @@ fn keep_painted(model: Model, scroll: NodeRef<Div>, canvas: NodeRef<Canvas>) {
         model.drawing.track();
         model.hovered.track();
         model.focused.track();
-        model.canvas.repaint(move || {
-            if let Some(canvas) = canvas.try_get_untracked().flatten() {
-                model.paint(&canvas);
-            }
-        });
+        model
+            .canvas
+            .repaint_on(canvas, move |canvas| model.paint(canvas));
     });
     Effect::new(move || {
         let top = model.canvas.top.get();

@@ -51,12 +51,6 @@ impl Model {
                 .with(|scene| selected.and_then(|node| scene.of_node(node)));
             model.focused.set(block);
         });
-        Effect::new(move || {
-            tree.list.state.track_theme();
-            model.drawing.track();
-            let tokens = move || model.drawing.try_with_untracked(|of| of.tokens.clone());
-            model.canvas.read_colors(tokens);
-        });
         model
     }
 
