@@ -64,14 +64,13 @@ fn modules_use_only_those_before_them() {
 
 #[test]
 fn children_use_only_those_before_them() {
-    let uses = uses();
     for (parent, children) in INSIDE {
         let place = |module: &Module| {
             let name = module.get(1).filter(|_| module[0] == parent)?;
             let listed = children.iter().position(|child| child == name);
             Some(listed.unwrap_or(children.len()))
         };
-        let steps_back: Vec<String> = uses
+        let steps_back: Vec<String> = USES
             .iter()
             .filter(|((from, to), _)| place(to).is_some_and(|to| place(from) < Some(to)))
             .filter(|((from, _), _)| place(from).is_some())
