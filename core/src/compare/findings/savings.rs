@@ -170,7 +170,7 @@ pub(crate) fn is_slow_in_single_calls(op: &MatchedOp) -> bool {
 }
 
 /// The saving if it takes as long as with the reference's narrower type. If it is slower than predicted, only the part
-/// of the prediction due to the type counts, unless its type has slower units.
+/// of the prediction due to the type counts, but on the same GPU.
 pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
     let target = &op.sides.target;
     if !target.is_computation() {
@@ -179,6 +179,6 @@ pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
     let scaled_ns = op.scaled_ns();
     let of_type = |expected: f64| scaled_ns * expected * (1.0 - 1.0 / op.judgment.work_ratio);
     let more_ns = target.timed.ns as f64 - scaled_ns;
-    let expected = expected_of_slower(op).filter(|_| !op.leaves_matrix_units());
+    let expected = expected_of_slower(op).filter(|_| !op.is_slower_by_type());
     of_run(op, expected.map_or(more_ns, of_type))
 }

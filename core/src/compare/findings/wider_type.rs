@@ -21,17 +21,17 @@ pub(super) const TABLE: GapTable = GapTable {
         kernel: "A wider type moves more bytes and has slower units: no kernel makes up for that.",
         notes: &[
             "Operations of both traces that do the same as often, on as many dimensions, in another type: {operations}.",
-            "{vector}In {wide} the target\u{2019}s kernels run on vector units, those of the reference on matrix units.",
+            "Slower than the type alone explains: {slower_here} of them. Kernels for {wide} may run on slower units, or be tuned less.",
             "Slower than the type explains: {slower} of them. That part is in findings of its own.",
             "The reference spends {conversions} on type conversions that the target does not make; the saving is what is left.",
         ],
-        saves: "what the target takes beyond the reference, as far as the type explains it",
+        saves: "what the target takes beyond the reference; on another GPU, as far as the type explains it",
     }],
     candidates: |comparison| Vec::from_iter(candidate(comparison)),
 };
 
-/// Operations that compute in a wider type and take longer because of it. Time that the type does not explain has its
-/// own finding.
+/// Operations that compute in a wider type and take longer because of it. On another GPU, time that the type does not
+/// explain has its own finding.
 fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let all = comparison.operations.matched.iter().enumerate();
     let wider = all.filter(|(_, op)| op.wider_types().is_some() && of_wider_type(op) > 0);
@@ -48,13 +48,16 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("autocast", autocast(&types.reference).to_owned()),
         ("operations", format::count(ops.len() as u64)),
     ];
-    let beyond_type = ops.iter().filter(|op| !op.leaves_matrix_units());
-    let slower = beyond_type.map(|op| op.judgment.verdict);
-    let n_slower = slower.filter(|verdict| verdict.is_slower_than_expected());
-    let n_slower = n_slower.count() as u64;
-    words.extend((n_slower > 0).then(|| ("slower", format::count(n_slower))));
-    if ops.iter().any(|op| op.leaves_matrix_units()) {
-        words.push(("vector", String::new()));
+    let slower = ops
+        .iter()
+        .filter(|op| op.judgment.verdict.is_slower_than_expected());
+    let n_slower = slower.count() as u64;
+    if n_slower > 0 {
+        let word = match comparison.is_same_gpu {
+            true => "slower_here",
+            false => "slower",
+        };
+        words.push((word, format::count(n_slower)));
     }
     let saved_ns = sum(ops.iter().map(|op| of_wider_type(op)));
     // What the reference pays for its narrower type.
@@ -80,28 +83,13 @@ mod tests {
 
     /// The findings for a GEMM in a type, with the given microseconds, on each side.
     fn gaps(reference: (&str, u32), target: (&str, u32)) -> Vec<Gap> {
-        let named = |(of_type, us)| (of_type, "gemm", us);
-        gaps_of(named(reference), named(target))
-    }
-
-    /// The same with a kernel.
-    fn gaps_of(reference: (&str, &str, u32), target: (&str, &str, u32)) -> Vec<Gap> {
-        let [reference, target] = [reference, target].map(|(of_type, kernel, us)| {
+        let [reference, target] = [reference, target].map(|(of_type, us)| {
             let args = format!(
                 r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["{of_type}", "{of_type}"]"#
             );
-            run([("aten::mm", args.as_str(), kernel, us)])
+            run([("aten::mm", args.as_str(), "gemm", us)])
         });
         compared(&reference, &target, H100).gaps.ranked
-    }
-
-    #[test]
-    fn a_type_without_matrix_units_explains_all_that_its_kernels_take() {
-        let simt = "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x128_8x4_tn_align1>";
-        let ranked = gaps_of((BF16, "gemm", 200), ("float", simt, 2_000));
-        assert_eq!(savings(&ranked), [("wider_type", Some(1_800_000))]);
-        let said = ranked[0].reasoning.join(" ");
-        assert!(said.contains("run on vector units"), "{said}");
     }
 
     #[test]
@@ -136,19 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slower_than_its_type_explains_counts_by_what_the_type_explains() {
+    fn all_that_it_takes_on_the_same_gpu_is_due_to_the_type() {
+        // Half the rate: 400 µs are expected, but the type is all that differs.
         let ranked = gaps((BF16, 200), ("float", 2_000));
-        // Half the rate: 400 µs are expected, 200 of them due to the type.
-        assert_eq!(
-            savings(&ranked),
-            [
-                ("unexpected_slowdown", Some(1_600_000)),
-                ("wider_type", Some(200_000))
-            ]
+        assert_eq!(savings(&ranked), [("wider_type", Some(1_800_000))]);
+        let said = ranked[0].reasoning.join(" ");
+        assert!(
+            said.contains("Slower than the type alone explains: 1 of them."),
+            "{said}"
         );
-        let model = &ranked[0].model;
-        let words =
-            "Compute it in bf16, as the reference does, for example under `torch.autocast`.";
-        assert!(model.starts_with(words), "{model}");
     }
 }

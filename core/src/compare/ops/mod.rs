@@ -29,7 +29,6 @@ use crate::base::format;
 use crate::base::labels::labeled;
 use crate::names::Family;
 use crate::names::normalized::unnumbered;
-use crate::names::tile::is_on_vector_units;
 use crate::perf::is_tf32_kernel;
 
 pub use super::op_side::{Helper, KernelUse, OpSide};
@@ -147,14 +146,10 @@ impl MatchedOp {
         (bits.target > bits.reference).then_some(types)
     }
 
-    /// Whether the wider type of the target takes it from matrix units to vector units, so that all the time beyond the
-    /// reference is due to its type.
-    pub(crate) fn leaves_matrix_units(&self) -> bool {
-        let is_on_vector_units = self.sides.as_ref().map(|side| {
-            let longest = side.kernels.first();
-            longest.is_some_and(|kernel| is_on_vector_units(&kernel.name))
-        });
-        self.wider_types().is_some() && is_on_vector_units.target && !is_on_vector_units.reference
+    /// Whether a wider type is all that the target does differently: what it takes beyond the reference on the same GPU
+    /// is due to its type, though its kernels may be slow for that type.
+    pub(crate) fn is_slower_by_type(&self) -> bool {
+        self.wider_types().is_some() && self.judgment.is_same_gpu
     }
 
     /// Why the target is faster than predicted, if that is visible.

@@ -238,7 +238,7 @@ fn is_somewhat_slower(comparison: &Comparison, op: &MatchedOp) -> bool {
 fn is_slower(op: &MatchedOp) -> bool {
     // Copies and communication are not computation: their exposed time has findings of its own, where it counts once.
     op.sides.target.is_computation()
-        && !op.leaves_matrix_units()
+        && !op.is_slower_by_type()
         && match op.judgment.verdict {
             Verdict::NotJudged(NotJudged::NoShapes | NotJudged::OtherSizes) => false,
             Verdict::NotJudged(_) => op.judgment.is_more_than_twice,
