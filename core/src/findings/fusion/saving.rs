@@ -1,6 +1,7 @@
 //! What replacing a chain by one kernel saves.
 
 use super::steps::{ChainStep, Operator};
+use crate::findings::engine::compute::steady_ns;
 use crate::findings::engine::finding::Estimate;
 use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
@@ -48,7 +49,20 @@ impl<'a> Projection<'a> {
         members: &[ChainStep],
     ) -> Option<Impact> {
         let projected = self.projected(kind, anchor, members);
-        projected.or_else(|| all_but_longest(kind, members))
+        projected.or_else(|| self.all_but_longest(kind, members))
+    }
+
+    fn steady_ns(&self, one: &ChainStep) -> i64 {
+        steady_ns(self.input, one.step.operation, one.step.ns)
+    }
+
+    /// Where bytes or the bandwidth are unknown: a formula reads its input once and writes one result, which its longest
+    /// step does as well.
+    fn all_but_longest(&self, kind: ChainKind, members: &[ChainStep]) -> Option<Impact> {
+        let times = members.iter().map(|one| self.steady_ns(one));
+        let longest_ns = times.clone().max().filter(|_| kind.is_formula())?;
+        let saved_ns = sum(times).saturating_sub(longest_ns);
+        (saved_ns > 0).then(|| Impact::measured(saved_ns))
     }
 
     /// The measured time less that of one kernel, from its bytes and arithmetic.
@@ -59,7 +73,7 @@ impl<'a> Projection<'a> {
         members: &[ChainStep],
     ) -> Option<Impact> {
         let gpu = self.input.gpu()?;
-        let modeled = |one: &ChainStep| Some((one.operator.compute_us?, one.step.ns));
+        let modeled = |one: &ChainStep| Some((one.operator.compute_us?, self.steady_ns(one)));
         let modeled = members.iter().filter_map(modeled);
         let (compute_us, measured_ns): (Vec<f64>, Vec<i64>) = modeled.unzip();
         let needed = match members.len() < MANY {
@@ -86,15 +100,6 @@ impl<'a> Projection<'a> {
             measured_ns.saturating_sub(left_ns.max(least_ns)).max(0)
         }))
     }
-}
-
-/// Where bytes or the bandwidth are unknown: a formula reads its input once and writes one result, which its longest
-/// step does as well.
-fn all_but_longest(kind: ChainKind, members: &[ChainStep]) -> Option<Impact> {
-    let times = members.iter().map(|one| one.step.ns);
-    let longest_ns = times.clone().max().filter(|_| kind.is_formula())?;
-    let saved_ns = sum(times).saturating_sub(longest_ns);
-    (saved_ns > 0).then(|| Impact::measured(saved_ns))
 }
 
 /// The size of the last step's output in bytes.

@@ -69,6 +69,28 @@ fn attention_in_parts_is_found_by_its_sizes() {
     assert_contains(&finding.issue, &["2 times"]);
 }
 
+/// Four of twelve in the middle of the run take twice as long, as all kernels do then: that has a finding of its own.
+#[test]
+fn a_slow_part_of_the_run_is_not_saved_by_one_kernel() {
+    let saved = |slow: u32| {
+        let calls = (0..12).fold(Calls::new(), |calls, nth| {
+            let times = if (4..8).contains(&nth) { slow } else { 1 };
+            let calls_of_one: [Part; 3] = [
+                ("aten::bmm", "8x256x64, 8x64x256", 100 * times),
+                ("aten::_softmax", "2x4x256x256, _:Scalar*2", 200 * times),
+                ("aten::bmm", "8x256x256, 8x256x64", 100 * times),
+            ];
+            parts(calls, &calls_of_one, true)
+        });
+        let outcome = calls.outcome("sdpa_fwd");
+        let finding = unfused(&outcome);
+        (finding.time_ns, finding.impact.map(|impact| impact.high_ns))
+    };
+    let (steady, slow) = (saved(1), saved(2));
+    assert_eq!((steady.0, slow.0), (4_800_000, 6_400_000));
+    assert_eq!(steady.1, slow.1);
+}
+
 /// The same next to one fused call of 1 ms: time, calls and shares are those of the fused attention only.
 #[test]
 fn parts_count_in_no_figure_of_fused_attention() {

@@ -5,6 +5,7 @@ mod evidence;
 use super::band::has_few_keys;
 use crate::base::map::{Map, Set};
 use crate::findings::engine::assessment::Band;
+use crate::findings::engine::compute::steady_ns;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
@@ -83,19 +84,21 @@ impl Unfused {
             .filter_map(|&(call, part)| Some((*lane.get(call)?, part)))
             .collect();
         let time_ns = time_ns(input.profile, calls.iter().map(|(placed, _)| placed));
+        let steady = |placed: &OrderedCall| {
+            steady_ns(input, placed.operation, placed.kernel_ns(input.profile))
+        };
+        let all_steady_ns = sum(calls.iter().map(|(placed, _)| steady(placed)));
         let gemm = found.gemm.and_then(|gemm| lane.get(gemm));
         let fused = found
             .sizes
             .and_then(|sizes| fused(input, sizes, gemm?, is_backward));
         let impact = match fused {
-            Some(Fused { roofline_ns, band }) => Impact::of_band(time_ns, roofline_ns, band),
-            None if input.gpu().is_some() => Impact::heuristic(time_ns),
+            Some(Fused { roofline_ns, band }) => Impact::of_band(all_steady_ns, roofline_ns, band),
+            None if input.gpu().is_some() => Impact::heuristic(all_steady_ns),
             // Scores would not go to memory; the time of GEMMs in a fused kernel is unknown.
             None => {
                 let others = calls.iter().filter(|(_, part)| *part != UnfusedPart::Gemm);
-                Impact::at_most(sum(
-                    others.map(|(placed, _)| placed.kernel_ns(input.profile))
-                ))
+                Impact::at_most(sum(others.map(|(placed, _)| steady(placed))))
             }
         };
         Some(Unfused {

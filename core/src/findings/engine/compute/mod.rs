@@ -9,6 +9,7 @@ mod words;
 
 use super::assessment::Assessment;
 use super::outcome::{Outcome, Row, Status, weighted};
+use super::run_time;
 use crate::assess::Evaluation;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
@@ -39,6 +40,21 @@ const TUNING: &str = "kernel tuning";
 /// With fewer calls, the variation of durations is not meaningful.
 const MIN_CALLS_FOR_VARIATION: usize = 10;
 
+/// What an operation takes longer in a part of the run in which all kernels are slower.
+fn slowed_ns(input: &Input, at: usize) -> i64 {
+    let slowdown = Slowdown::of(input.profile);
+    let slowdown = Option::as_ref(&slowdown);
+    let slowed = slowdown.and_then(|slowdown| slowdown.of_operation(at));
+    slowed.map_or(0, |slowed| slowed.excess_ns)
+}
+
+/// This part of an operation's kernel time at the speed of most of the run: a slow part has a finding of its own.
+pub(crate) fn steady_ns(input: &Input, at: usize, ns: i64) -> i64 {
+    let slowed_ns = slowed_ns(input, at);
+    let all_ns = input.operation(at).kernel_ns;
+    ns.saturating_sub(run_time::part(ns, slowed_ns, all_ns))
+}
+
 /// The outcome of an analysis with only its rows, longest first and those that tune last; `NoData` if there are none.
 pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     let covered: Vec<(usize, &Operation, &Evaluation)> = input
@@ -50,12 +66,6 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     }
     let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
     let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
-    let slowdown = Slowdown::of(input.profile);
-    let slowed_ns = |at: usize| {
-        let slowdown = Option::as_ref(&slowdown);
-        let slowed = slowdown.and_then(|slowdown| slowdown.of_operation(at));
-        slowed.map_or(0, |slowed| slowed.excess_ns)
-    };
     let assessment = |evaluation: &Evaluation| {
         let achieved = evaluation.plausible()?;
         Some(Assessment::of(
@@ -76,7 +86,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
                 .achieved
                 .map(|achieved| achieved.percent_of_roofline),
             shared_percent: shared_percent(operation, evaluation),
-            slowed_ns: slowed_ns(at),
+            slowed_ns: slowed_ns(input, at),
             assessment: assessment(evaluation),
             bound: evaluation.roofline.map(|roofline| roofline.bound),
             is_anomaly: evaluation.is_anomaly,
