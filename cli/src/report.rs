@@ -17,7 +17,7 @@ use dormer_core::report::cards::{self, Savings};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
 #[cfg(feature = "parquet")]
-use dormer_core::tables::RecordingInfo;
+use dormer_core::tables::{Analyzed, RecordingInfo};
 
 #[cfg(feature = "parquet")]
 use crate::args::PARQUET;
@@ -104,9 +104,13 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
                 }
                 #[cfg(feature = "parquet")]
                 if let Some(bytes) = &bytes {
-                    let (read, whole) = ((&recorded, bytes), (&chosen, tables));
-                    let found = (profile, &report);
-                    crate::tables::write_files(folder, args, read, whole, found, out)?;
+                    let analyzed = Analyzed {
+                        recorded: &recorded,
+                        profile: &chosen,
+                        report: tables,
+                        findings: (profile, &report),
+                    };
+                    crate::tables::write_files(folder, args, bytes, analyzed, out)?;
                 }
                 Ok(())
             }),

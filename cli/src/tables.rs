@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use dormer_core::Profile;
+use dormer_core::import::Imported;
 use dormer_core::output::{archive, redact};
-use dormer_core::report::Report;
 use dormer_core::tables::{
     Analyzed, Failed, ReasonKind, RecordingInfo, Source, Status, Tables, hidden_uri, options_hash,
     options_text,
@@ -55,18 +55,24 @@ pub(crate) fn options_of(args: &RowArgs) -> String {
     options_text(&requested, args.redact.redact, &[])
 }
 
+/// Where the trace lies, as given or by its path; `None` for standard input.
+fn place(args: &TablesArgs) -> Option<String> {
+    let is_stdin = input::is_stdin(&args.trace);
+    let place = args.uri.clone();
+    place.or_else(|| (!is_stdin).then(|| uri_of(&args.trace)))
+}
+
 fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
     let begun = Instant::now();
-    let is_stdin = input::is_stdin(&args.trace);
-    let is_redacted = args.rows.redact.redact;
-    let place = args.uri.clone();
-    let place = place.or_else(|| (!is_stdin).then(|| uri_of(&args.trace)));
+    let place = place(args);
     let mut source = Source {
         modified_ns: args.modified.or_else(|| modified_ns(&args.trace)),
         tags: args.rows.tags.clone(),
         ingested_ns: args.ingested.unwrap_or_else(now_ns),
         options_hash,
-        uri: place.as_deref().map(|place| shown(place, is_redacted)),
+        uri: place
+            .as_deref()
+            .map(|place| shown(place, args.rows.redact.redact)),
         ..Source::default()
     };
     #[cfg(debug_assertions)]
@@ -95,9 +101,15 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
             return Tables::of_failure(&source, &Failed::from(&error));
         }
     };
+    tables_of(args, imported, source, begun)
+}
+
+/// The tables of a trace that could be read. The rows say how long everything since `begun` took.
+fn tables_of(args: &TablesArgs, imported: Imported, mut source: Source, begun: Instant) -> Tables {
+    let is_redacted = args.rows.redact.redact;
     let plain = Profile::new(imported);
-    let file = place.as_deref().unwrap_or_default();
-    let recorded = RecordingInfo::new(&plain.trace, file, is_redacted);
+    let file = place(args).unwrap_or_default();
+    let recorded = RecordingInfo::new(&plain.trace, &file, is_redacted);
     let whole = match is_redacted {
         true => redact::redact(&plain),
         false => plain,
@@ -128,9 +140,8 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
 pub(crate) fn write_files(
     folder: &Path,
     args: &ReportArgs,
-    (recorded, bytes): (&RecordingInfo, &hashed::Bytes),
-    whole: (&Profile, &Report),
-    findings: (&Profile, &Report),
+    bytes: &hashed::Bytes,
+    analyzed: Analyzed,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let is_stdin = input::is_stdin(&args.trace);
@@ -146,15 +157,7 @@ pub(crate) fn write_files(
         sha256: Some(bytes.sha256.clone()),
         ..Source::default()
     };
-    let tables = Tables::of_trace(
-        &source,
-        Analyzed {
-            recorded,
-            profile: whole.0,
-            report: whole.1,
-            findings,
-        },
-    );
+    let tables = Tables::of_trace(&source, analyzed);
     for table in &tables.all {
         let metadata = arrow::metadata(&text, &source.run_id());
         let mut bytes = Vec::new();

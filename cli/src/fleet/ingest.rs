@@ -37,7 +37,7 @@ const PROGRESS: &str =
 
 pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     let ingest = &args.ingest;
-    let (paths, Some(store)) = (&ingest.paths, ingest.output.as_deref()) else {
+    let Some(store) = ingest.output.as_deref() else {
         let why = "name the traces and the store: dormer fleet PATH… -o STORE";
         return Err(Failure::Usage(why.to_owned()));
     };
@@ -45,21 +45,7 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         let why = format!("{} is a file; -o takes a folder", store.display());
         return Err(Failure::Usage(why));
     }
-    let mut found = walk::find(paths)?;
-    if found.is_empty() {
-        let why = format!(
-            "nothing to read: no file matches; in folders, files count that are called like {ENDINGS_IN_WORDS}"
-        );
-        return Err(Failure::Sentence(why));
-    }
-    if let Some(pattern) = &ingest.tag_from {
-        walk::tag_from(pattern, &mut found);
-    }
-    for file in &mut found {
-        let tags = ingest.rows.tags.iter().cloned();
-        file.tags.extend(tags);
-        file.uri = shown(&file.uri, ingest.rows.redact.redact);
-    }
+    let mut found = traces(ingest)?;
     if !ingest.dry_run {
         store::complete_compaction(store)?;
     }
@@ -97,6 +83,26 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// The traces to read, with their tags and the names that the rows show.
+fn traces(ingest: &IngestArgs) -> Result<Vec<Found>, Failure> {
+    let mut found = walk::find(&ingest.paths)?;
+    if found.is_empty() {
+        let why = format!(
+            "nothing to read: no file matches; in folders, files count that are called like {ENDINGS_IN_WORDS}"
+        );
+        return Err(Failure::Sentence(why));
+    }
+    if let Some(pattern) = &ingest.tag_from {
+        walk::tag_from(pattern, &mut found);
+    }
+    for file in &mut found {
+        let tags = ingest.rows.tags.iter().cloned();
+        file.tags.extend(tags);
+        file.uri = shown(&file.uri, ingest.rows.redact.redact);
+    }
+    Ok(found)
 }
 
 /// Files that are in the store already, unchanged.
