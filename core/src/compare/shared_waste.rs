@@ -5,6 +5,7 @@ use super::comparison::Comparison;
 use super::gap::{GapSubject, Waste};
 use super::ops::{MatchedOp, OpSide};
 use super::pair::{Pair, Which};
+use super::properties::IdleReport;
 use super::side::Side;
 use super::words;
 use crate::base::format;
@@ -225,39 +226,12 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         .causes
         .iter()
         .find(|(cause, _)| !cause.is_unsure())?;
-    // The code in which most of it is spent, if that is the same in both.
-    let code = sides.map(|idle| {
-        let longest = idle.code.first()?;
-        let finding = longest.finding.as_ref()?;
-        (longest.ns > idle.sure.0 / 2).then_some((longest.place.as_str(), finding))
-    });
-    let in_code = code.target.filter(|(place, _)| {
-        let on_reference = code.reference;
-        on_reference.is_some_and(|(other, _)| other == *place)
-    });
+    let in_code = shared_idle_code(sides);
     let advice = in_code
         .map(|(_, finding)| finding)
         .or_else(|| sides.target.finding(main.0))
         .map(|finding| format::capitalized(&finding.model));
-    // Each finding is about one cause. Without any, up to all of it can be saved.
-    let savings = sides.map(|idle| {
-        let impacts = idle.findings.iter().filter_map(|finding| finding.impact);
-        let (low_ns, high_ns) = impacts.reduce(Impact::plus).map_or((0, idle.sure.0), ends);
-        (low_ns.min(idle.sure.0), high_ns.min(idle.sure.0))
-    });
-    let of_idle = comparison.gaps.ranked.iter();
-    let of_idle = of_idle.filter(|gap| gap.subject == GapSubject::Idle);
-    let found_ns = sum(of_idle.filter_map(|gap| Some(gap.saving?.matching_ns)));
-    let pieces = comparison.sides.reference.n_gpu_events;
-    let scaled_ns = comparison.amount.scaled_idle(times.reference, pieces);
-    let scale = scaled_ns as f64 / times.reference.max(1) as f64;
-    let saves = in_both(
-        savings.target,
-        times.target,
-        Some(savings.reference),
-        scale,
-        found_ns,
-    );
+    let saves = idle_savings(comparison, sides);
     Some(Waste {
         key: "idle",
         title: in_code.map_or("Idle GPU".to_owned(), |(place, _)| {
@@ -274,6 +248,44 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         saves,
         operations: Vec::new(),
     })
+}
+
+/// The code in which most of the idle time is spent, if that is the same in both, with what its finding on the target
+/// says.
+fn shared_idle_code(sides: Pair<&IdleReport>) -> Option<(&str, &Finding)> {
+    let code = sides.map(|idle| {
+        let longest = idle.code.first()?;
+        let finding = longest.finding.as_ref()?;
+        (longest.ns > idle.sure.0 / 2).then_some((longest.place.as_str(), finding))
+    });
+    code.target.filter(|(place, _)| {
+        let on_reference = code.reference;
+        on_reference.is_some_and(|(other, _)| other == *place)
+    })
+}
+
+/// What following the findings about idle time saves in both.
+fn idle_savings(comparison: &Comparison, sides: Pair<&IdleReport>) -> (i64, i64) {
+    // Each finding is about one cause. Without any, up to all of it can be saved.
+    let savings = sides.map(|idle| {
+        let impacts = idle.findings.iter().filter_map(|finding| finding.impact);
+        let (low_ns, high_ns) = impacts.reduce(Impact::plus).map_or((0, idle.sure.0), ends);
+        (low_ns.min(idle.sure.0), high_ns.min(idle.sure.0))
+    });
+    let times = sides.map(|idle| idle.sure.0);
+    let of_idle = comparison.gaps.ranked.iter();
+    let of_idle = of_idle.filter(|gap| gap.subject == GapSubject::Idle);
+    let found_ns = sum(of_idle.filter_map(|gap| Some(gap.saving?.matching_ns)));
+    let pieces = comparison.sides.reference.n_gpu_events;
+    let scaled_ns = comparison.amount.scaled_idle(times.reference, pieces);
+    let scale = scaled_ns as f64 / times.reference.max(1) as f64;
+    in_both(
+        savings.target,
+        times.target,
+        Some(savings.reference),
+        scale,
+        found_ns,
+    )
 }
 
 /// Operations far below the roofline in both, by operator; those in `known` are already counted.

@@ -114,47 +114,8 @@ impl Parts {
                 more_steps: None,
             };
         }
-        let part = |kind, label: String, family, times| Part {
-            kind,
-            label,
-            family,
-            times,
-        };
-        let matched = operations.matched.iter().enumerate().map(|(at, op)| {
-            let times = op.sides.as_ref().map(|side| side.exclusive_ns);
-            part(PartKind::Matched(at), op.label(), Some(op.family), times)
-        });
-        let unmatched = Which::ALL.into_iter().flat_map(|which| {
-            let ops = operations.unmatched.get(which).iter().enumerate();
-            ops.map(move |(at, op)| {
-                let times = Pair::only(which, op.side.exclusive_ns);
-                part(
-                    PartKind::Unmatched(which, at),
-                    op.label(),
-                    Some(op.family),
-                    times,
-                )
-            })
-        });
-        let communication = of(|whole| whole.exposed_comm_ns);
-        let copies = of(|whole| whole.exposed_memcpy_ns);
-        let unattributed = exclusive_ns(sides, shares, Operation::is_unattributed);
-        let tuning = exclusive_ns(sides, shares, |one| {
-            one.is_tuning() && !one.is_unattributed()
-        });
-        let others = [
-            (PartKind::Unattributed, "Unattributed kernels", unattributed),
-            (PartKind::Tuning, "Kernel tuning", tuning),
-            (
-                PartKind::ExposedCommunication,
-                "Exposed communication",
-                communication,
-            ),
-            (PartKind::ExposedCopies, "Exposed copies", copies),
-            (PartKind::Idle, "Idle", of(|whole| whole.idle_ns)),
-        ];
-        let others = others.map(|(kind, label, times)| part(kind, label.to_owned(), None, times));
-        let all = matched.chain(unmatched).chain(others);
+        let others = other_parts(sides, shares, &timelines);
+        let all = operation_parts(operations).chain(others);
         let mut parts: Vec<Part> = all.filter(|part| part.times != Pair::default()).collect();
         // Stable sort: ties keep the order of time.
         parts.arrange_by_largest(|part| part.times.difference().unsigned_abs());
@@ -286,6 +247,55 @@ impl Parts {
             .map(|part| part.times)
             .fold(Pair::default(), Pair::plus)
     }
+}
+
+/// The parts that operations take.
+fn operation_parts(operations: &Operations) -> impl Iterator<Item = Part> {
+    let matched = operations.matched.iter().enumerate().map(|(at, op)| Part {
+        kind: PartKind::Matched(at),
+        label: op.label(),
+        family: Some(op.family),
+        times: op.sides.as_ref().map(|side| side.exclusive_ns),
+    });
+    let unmatched = Which::ALL.into_iter().flat_map(|which| {
+        let ops = operations.unmatched.get(which).iter().enumerate();
+        ops.map(move |(at, op)| Part {
+            kind: PartKind::Unmatched(which, at),
+            label: op.label(),
+            family: Some(op.family),
+            times: Pair::only(which, op.side.exclusive_ns),
+        })
+    });
+    matched.chain(unmatched)
+}
+
+/// The parts that are of no compared operation.
+fn other_parts(
+    sides: Pair<Side>,
+    shares: &Pair<Shares>,
+    timelines: &Pair<Option<GpuTimeline>>,
+) -> impl Iterator<Item = Part> {
+    let of = |get: fn(&GpuTimeline) -> i64| {
+        let timelines = timelines.as_ref();
+        timelines.map(|whole| whole.as_ref().map_or(0, get))
+    };
+    let tuning = exclusive_ns(sides, shares, |one| {
+        one.is_tuning() && !one.is_unattributed()
+    });
+    #[rustfmt::skip]
+    let parts = [
+        (PartKind::Unattributed, "Unattributed kernels", exclusive_ns(sides, shares, Operation::is_unattributed)),
+        (PartKind::Tuning, "Kernel tuning", tuning),
+        (PartKind::ExposedCommunication, "Exposed communication", of(|whole| whole.exposed_comm_ns)),
+        (PartKind::ExposedCopies, "Exposed copies", of(|whole| whole.exposed_memcpy_ns)),
+        (PartKind::Idle, "Idle", of(|whole| whole.idle_ns)),
+    ];
+    parts.into_iter().map(|(kind, label, times)| Part {
+        kind,
+        label: label.to_owned(),
+        family: None,
+        times,
+    })
 }
 
 /// The time of some operations, divided evenly among kernels that run at the same time.

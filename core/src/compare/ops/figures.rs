@@ -16,7 +16,7 @@ use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::operations::kinds::convolution::ConvolutionShape;
 use crate::profile::operations::measured::{self, MainKernel, MeasuredOperations};
-use crate::trace::Dims;
+use crate::trace::{Dims, StringId};
 
 /// `units` is how often they compute something together, if that is not their number of calls.
 pub(super) fn op_side(
@@ -33,22 +33,14 @@ pub(super) fn op_side(
     let work: Vec<usize> = positions.iter().filter(is_work).copied().collect();
     let operations = || work.iter().filter_map(|at| all.get(*at));
     let time_ns = sum(operations().map(|operation| operation.kernel_ns));
-    let runs = operations().flat_map(|operation| operation.kernels(side.profile));
-    let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
-    let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| {
-        tally.add_many(count, ns)
-    });
-    kernels.arrange_by_largest(|(_, tally)| tally.ns);
-    let (timed, (stray, call_ns)) = match units {
-        None => (timed(side, operations()), stray(operations())),
-        // For a group of operations, all of their times have to be known.
-        Some(units) => {
-            let n_timed: u64 = operations().map(Operation::n_calls).sum();
-            let is_known = timed(side, operations()).count == n_timed;
-            let (count, ns) = (units, time_ns);
-            let timed = is_known.then_some(Tally { count, ns });
-            (timed.unwrap_or_default(), (Tally::default(), None))
-        }
+    let kernels = kernels_of(side, operations());
+    let timed = match units {
+        None => timed(side, operations()),
+        Some(units) => timed_together(side, operations(), units),
+    };
+    let (stray, call_ns) = match units {
+        None => stray(operations()),
+        Some(_) => (Tally::default(), None),
     };
     let first = || operations().next();
     let is_one = units.is_none() && operations().all(|one| may_have_helpers(one.family));
@@ -94,6 +86,34 @@ pub(super) fn op_side(
             .collect(),
         operations: positions,
     }
+}
+
+/// The kernels of some operations by name, longest first.
+fn kernels_of<'a>(
+    side: &Side,
+    operations: impl Iterator<Item = &'a Operation>,
+) -> Vec<(StringId, Tally)> {
+    let runs = operations.flat_map(|operation| operation.kernels(side.profile));
+    let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
+    let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| {
+        tally.add_many(count, ns)
+    });
+    kernels.arrange_by_largest(|(_, tally)| tally.ns);
+    kernels
+}
+
+/// The timed calls of a group of operations that compute something `units` times: none unless all of their times are
+/// known.
+fn timed_together<'a>(
+    side: &Side,
+    operations: impl Iterator<Item = &'a Operation> + Clone,
+    units: u64,
+) -> Tally {
+    let n_timed: u64 = operations.clone().map(Operation::n_calls).sum();
+    let ns = sum(operations.clone().map(|operation| operation.kernel_ns));
+    let is_known = timed(side, operations).count == n_timed;
+    let timed = is_known.then_some(Tally { count: units, ns });
+    timed.unwrap_or_default()
 }
 
 /// Whether the first call of an operation is made by scaled dot product attention.

@@ -8,6 +8,7 @@ use super::{DiffId, DiffNode, Presence, TreeDiff};
 use crate::base::interval::sum;
 use crate::compare::{Pair, Which};
 use crate::profile::Profile;
+use crate::profile::cpu::tree::Frames;
 use crate::trace::StringTable;
 
 /// The row above all threads.
@@ -36,7 +37,7 @@ pub(crate) fn merge(
     let mut merger = Merger {
         matcher: Matcher { sides },
         diff: TreeDiff {
-            has_frames: false,
+            frames: Frames::Without,
             names,
             nodes: Vec::new(),
             work: Pair::default(),

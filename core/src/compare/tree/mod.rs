@@ -16,7 +16,7 @@ use std::ops::Range;
 use super::{Pair, Side, Which};
 use crate::base::row_id::row_id;
 use crate::profile::Profile;
-use crate::profile::cpu::tree::{CallTree, NodeId};
+use crate::profile::cpu::tree::{CallTree, Frames, NodeId};
 use crate::profile::launch::GpuId;
 use crate::trace::{StringId, StringTable};
 pub use places::{Place, PlaceWork};
@@ -69,7 +69,7 @@ pub struct DiffNode {
 #[derive(Debug)]
 pub struct TreeDiff {
     /// Whether Python frames are compared: both traces have them.
-    pub has_frames: bool,
+    pub frames: Frames,
     /// The names of calls of both traces, each once.
     names: StringTable,
     /// Parents before their children.
@@ -86,13 +86,17 @@ impl TreeDiff {
         let profiles = sides.map(|side| side.profile);
         let has_frames =
             profiles.reference.has_python_frames() && profiles.target.has_python_frames();
+        let frames = match has_frames {
+            true => Frames::With,
+            false => Frames::Without,
+        };
         let mut names = StringTable::default();
         let skeletons = profiles.map(|profile| {
-            let tree = call_tree(profile, has_frames);
-            Skeleton::new(profile, tree, has_frames, &mut names)
+            let tree = call_tree(profile, frames);
+            Skeleton::new(profile, tree, frames, &mut names)
         });
         let mut diff = merge::merge(skeletons.as_ref(), profiles, names);
-        diff.has_frames = has_frames;
+        diff.frames = frames;
         diff.places = places::places(&diff, profiles);
         diff
     }
@@ -171,13 +175,13 @@ impl TreeDiff {
 
     /// The tree that [`DiffNode::nodes`] refers to.
     pub fn call_tree<'a>(&self, profile: &'a Profile) -> &'a CallTree {
-        call_tree(profile, self.has_frames)
+        call_tree(profile, self.frames)
     }
 }
 
-fn call_tree(profile: &Profile, has_frames: bool) -> &CallTree {
-    match has_frames {
-        true => profile.full_tree(),
-        false => &profile.tree,
+fn call_tree(profile: &Profile, frames: Frames) -> &CallTree {
+    match frames {
+        Frames::With => profile.full_tree(),
+        Frames::Without => &profile.tree,
     }
 }

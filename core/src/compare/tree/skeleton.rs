@@ -7,7 +7,7 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::normalized::normal;
 use crate::profile::Profile;
-use crate::profile::cpu::tree::{CallTree, NodeId};
+use crate::profile::cpu::tree::{CallTree, Frames, NodeId, TrackNodes};
 use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::trace::{Category, StringId, StringTable, TrackId};
 
@@ -51,73 +51,76 @@ pub(crate) struct Skeleton {
 }
 
 impl Skeleton {
-    /// For a call tree of the profile; without `frames`, Python frames are left out. GPU activity without a known call
-    /// belongs to the row above all threads.
+    /// For a call tree of the profile; `frames` says whether Python frames become rows. GPU activity without a known
+    /// call belongs to the row above all threads.
     pub(crate) fn new(
         profile: &Profile,
         tree: &CallTree,
-        frames: bool,
+        frames: Frames,
         names: &mut StringTable,
     ) -> Skeleton {
-        let launched = Launched::new(profile, tree, frames);
-        let mut keys: Map<StringId, StringId> = Map::default();
+        let source = Source::new(profile, tree, frames);
+        let mut names = Names {
+            keys: Map::default(),
+            names,
+        };
         let mut skeleton = Skeleton::default();
-        skeleton.open(None, names.intern(ALL), false);
-        skeleton.work.extend(&launched.unlinked);
+        skeleton.open(None, names.names.intern(ALL), false);
+        skeleton.work.extend(&source.unlinked);
         skeleton.close_own(0);
         let strays: Vec<NodeId> = tree.strays().collect();
         for track in tree.tracks() {
-            let of_track = |node: &NodeId| {
-                let event = tree.event(*node);
-                event.is_some_and(|event| profile.trace.events.track(event) == track.track)
-            };
-            let nodes = track.nodes.clone().map(NodeId);
-            let nodes = nodes.chain(strays.iter().copied().filter(of_track));
-            let mut nodes = nodes
-                .filter(|node| launched.is_above_work(*node))
-                .peekable();
-            if nodes.peek().is_none() {
-                continue;
-            }
-            let thread = skeleton.open(None, names.intern(THREAD), false);
-            let outside = launched.outside.iter();
-            let outside = outside.filter(|(owner, _)| *owner == track.track);
-            skeleton.work.extend(outside.map(|(_, id)| *id));
-            skeleton.close_own(thread);
-            // Open rows, each with the end of its subtree in the call tree.
-            let mut open: Vec<(u32, u32)> = Vec::new();
-            for node in nodes {
-                while let Some((row, _)) = open.pop_if(|(_, end)| *end <= node.0) {
-                    skeleton.close(row);
-                }
-                let Some(event) = tree.event(node) else {
-                    continue;
-                };
-                if !launched.stays(profile, tree, node, frames) {
-                    continue;
-                }
-                let is_op = tree.category(&profile.trace, node) == Category::CpuOp;
-                let name = profile.trace.events.name(event);
-                let key =
-                    *keys
-                        .entry(name)
-                        .or_insert_with(|| match profile.trace.strings.get(name) {
-                            name if is_graph_launch(name) => names.intern(GRAPH),
-                            name => names.intern(&normal(name)),
-                        });
-                let row = skeleton.open(Some(node), key, is_op);
-                skeleton.work.extend(launched.of(node));
-                skeleton.close_own(row);
-                open.push((row, tree.subtree(node).end));
-            }
-            while let Some((row, _)) = open.pop() {
-                skeleton.close(row);
-            }
-            skeleton.close(thread);
+            skeleton.add_thread(&source, track, &strays, &mut names);
         }
         skeleton.close(0);
         skeleton.hash();
         skeleton
+    }
+
+    /// Adds the calls of a thread that led to GPU activity; nothing without any.
+    fn add_thread(
+        &mut self,
+        source: &Source,
+        track: &TrackNodes,
+        strays: &[NodeId],
+        names: &mut Names,
+    ) {
+        let (profile, tree) = (source.profile, source.tree);
+        let of_track = |node: &NodeId| {
+            let event = tree.event(*node);
+            event.is_some_and(|event| profile.trace.events.track(event) == track.track)
+        };
+        let nodes = track.nodes.clone().map(NodeId);
+        let nodes = nodes.chain(strays.iter().copied().filter(of_track));
+        let mut nodes = nodes.filter(|node| source.is_above_work(*node)).peekable();
+        if nodes.peek().is_none() {
+            return;
+        }
+        let thread = self.open(None, names.names.intern(THREAD), false);
+        let outside = source.outside.iter();
+        let outside = outside.filter(|(owner, _)| *owner == track.track);
+        self.work.extend(outside.map(|(_, id)| *id));
+        self.close_own(thread);
+        // Open rows, each with the end of its subtree in the call tree.
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        for node in nodes {
+            while let Some((row, _)) = open.pop_if(|(_, end)| *end <= node.0) {
+                self.close(row);
+            }
+            let Some(event) = tree.event(node).filter(|_| source.stays(node)) else {
+                continue;
+            };
+            let is_op = tree.category(&profile.trace, node) == Category::CpuOp;
+            let key = names.key(profile, profile.trace.events.name(event));
+            let row = self.open(Some(node), key, is_op);
+            self.work.extend(source.of(node));
+            self.close_own(row);
+            open.push((row, tree.subtree(node).end));
+        }
+        while let Some((row, _)) = open.pop() {
+            self.close(row);
+        }
+        self.close(thread);
     }
 
     /// One row; the id has to come from this skeleton.
@@ -200,8 +203,29 @@ fn mixed(hash: u64, value: u64) -> u64 {
     mixed ^ (mixed >> 29)
 }
 
-/// The GPU activity of the nodes that are kept.
-struct Launched {
+/// The names of rows, each interned once.
+struct Names<'a> {
+    keys: Map<StringId, StringId>,
+    names: &'a mut StringTable,
+}
+
+impl Names<'_> {
+    /// The name of the row of a call.
+    fn key(&mut self, profile: &Profile, name: StringId) -> StringId {
+        let names = &mut *self.names;
+        let key = self.keys.entry(name);
+        *key.or_insert_with(|| match profile.trace.strings.get(name) {
+            name if is_graph_launch(name) => names.intern(GRAPH),
+            name => names.intern(&normal(name)),
+        })
+    }
+}
+
+/// A call tree, and the GPU activity of the nodes that are kept.
+struct Source<'a> {
+    profile: &'a Profile,
+    tree: &'a CallTree,
+    frames: Frames,
     /// For each node: whether it or a call below it launched anything.
     is_above_work: Vec<bool>,
     /// Sorted by node; within a node in time order.
@@ -211,9 +235,12 @@ struct Launched {
     unlinked: Vec<GpuId>,
 }
 
-impl Launched {
-    fn new(profile: &Profile, tree: &CallTree, frames: bool) -> Launched {
-        let mut launched = Launched {
+impl<'a> Source<'a> {
+    fn new(profile: &'a Profile, tree: &'a CallTree, frames: Frames) -> Source<'a> {
+        let mut source = Source {
+            profile,
+            tree,
+            frames,
             is_above_work: vec![false; tree.len()],
             by_node: Vec::with_capacity(profile.gpu.len()),
             outside: Vec::new(),
@@ -223,14 +250,14 @@ impl Launched {
         for (id, work) in profile.gpu.iter() {
             match work.launched_by.and_then(|call| tree.node_of(call)) {
                 Some(node) => launches.push((node, work.span.start_ns, id)),
-                None => launched.unlinked.push(id),
+                None => source.unlinked.push(id),
             }
         }
         launches.arrange();
-        launched.by_node = launches.iter().map(|&(node, _, id)| (node, id)).collect();
+        source.by_node = launches.iter().map(|&(node, _, id)| (node, id)).collect();
         for &(node, ..) in &launches {
             for above in tree.with_ancestors(node) {
-                let Some(is_above) = launched.is_above_work.get_mut(above.index()) else {
+                let Some(is_above) = source.is_above_work.get_mut(above.index()) else {
                     break;
                 };
                 if std::mem::replace(is_above, true) {
@@ -241,7 +268,7 @@ impl Launched {
         // From the launching calls up to the nodes that are kept.
         let owner = |node: NodeId| {
             let mut above = tree.with_ancestors(node);
-            above.find(|node| launched.stays(profile, tree, *node, frames))
+            above.find(|node| source.stays(*node))
         };
         let owners: Vec<Option<NodeId>> = launches.iter().map(|&(node, ..)| owner(node)).collect();
         let mut by_node = Vec::with_capacity(launches.len());
@@ -250,15 +277,15 @@ impl Launched {
                 (Some(owner), _) => by_node.push((owner, id)),
                 (None, Some(call)) => {
                     let track = profile.trace.events.track(call);
-                    launched.outside.push((track, id));
+                    source.outside.push((track, id));
                 }
-                (None, None) => launched.unlinked.push(id),
+                (None, None) => source.unlinked.push(id),
             }
         }
         // Stable sort: in the order of the launching calls.
         by_node.arrange_by_key(|(owner, _)| *owner);
-        launched.by_node = by_node;
-        launched
+        source.by_node = by_node;
+        source
     }
 
     fn is_above_work(&self, node: NodeId) -> bool {
@@ -274,10 +301,10 @@ impl Launched {
 
     /// Whether a node of the call tree becomes a row: an operator, a frame, or a runtime call that launched several GPU
     /// activities. The activity of other nodes belongs to the enclosing call.
-    fn stays(&self, profile: &Profile, tree: &CallTree, node: NodeId, frames: bool) -> bool {
-        match tree.category(&profile.trace, node) {
+    fn stays(&self, node: NodeId) -> bool {
+        match self.tree.category(&self.profile.trace, node) {
             Category::CpuOp => true,
-            Category::PythonFunction => frames,
+            Category::PythonFunction => self.frames == Frames::With,
             Category::Runtime | Category::Driver => self.of(node).nth(1).is_some(),
             _ => false,
         }

@@ -296,7 +296,7 @@ fn launches_outside_of_operators_belong_to_their_thread() {
 #[test]
 fn without_frames_on_one_side_operators_alone_are_compared() {
     let diff = diff(&calls("Main(linear(mm) relu)"), &calls("linear(mm) relu"));
-    assert!(!diff.has_frames);
+    assert_eq!(diff.frames, Frames::Without);
     assert_eq!(places(&diff), [""; 0]);
 }
 
