@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Observed;
 use crate::base::sort::Gather;
 use crate::findings::prelude::*;
-use crate::profile::operations::call_order::{Order, OrderedCall};
+use crate::profile::operations::call_order::{Beside, CopyAround, Order, OrderedCall};
 use crate::profile::operations::tensors::layout_copy;
 
 /// A call that only copies Q, K or V directly before an attention, or its result directly after.
@@ -38,20 +38,21 @@ pub(super) fn around<'a>(
     let copies = order.copies_around(
         MAX_BEFORE,
         |operation| attention.get(&operation).copied(),
-        |(_, [q, k, v, result]), copy, is_after| match copied(copy) {
+        |(_, [q, k, v, result]), copy, beside| match copied(copy) {
             // Repeated heads are those of the keys and values of the next attention.
-            Some((elements, repeats)) if is_after => elements == result && !repeats,
+            Some((elements, repeats)) if beside == Beside::After => elements == result && !repeats,
             Some((elements, _)) => [q, k, v].contains(&elements),
             None => false,
         },
     );
     let copies = copies.into_iter();
     copies
-        .map(|((attention, _), placed, is_after)| Copy {
-            operation: placed.operation,
-            ns: placed.kernel_ns(input.profile),
-            repeats_heads: !is_after && copied(&placed).is_some_and(|(_, repeats)| repeats),
-            attention,
+        .map(|CopyAround { of, copy, beside }| Copy {
+            operation: copy.operation,
+            ns: copy.kernel_ns(input.profile),
+            repeats_heads: beside == Beside::Before
+                && copied(&copy).is_some_and(|(_, repeats)| repeats),
+            attention: of.0,
         })
         .collect()
 }

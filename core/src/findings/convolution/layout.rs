@@ -226,5 +226,5 @@ fn adjacent_copies(input: &Input, observed: &[Observed]) -> Vec<(usize, OrderedC
         },
     );
     let copies = copies.into_iter();
-    copies.map(|((of, _), copy, _)| (of, copy)).collect()
+    copies.map(|found| (found.of.0, found.copy)).collect()
 }

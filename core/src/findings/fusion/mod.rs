@@ -36,7 +36,7 @@ use crate::findings::fusion::scopes::Scopes;
 use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
 use crate::profile::cpu::autograd::Autograd;
-use crate::profile::operations::streams::steps;
+use crate::profile::operations::streams::stream_calls;
 use crate::trace::EventId;
 use chains::{Chain, chains};
 use saving::Projection;
@@ -95,7 +95,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     // Finding modules builds the tree of Python frames, so it is skipped if nothing can come of it.
     if fusable_ns as f64 >= least_ns(input) {
         let counting = input.operations().map(|(at, operation, _)| (at, operation));
-        let steps = steps(input.profile, counting);
+        let steps = stream_calls(input.profile, counting);
         let mut scopes = Scopes::new(input.profile);
         let max_kernels = input.options.thresholds.fusion_max_kernels.max(0.0) as usize;
         let steps = steps.iter().map(|step| {

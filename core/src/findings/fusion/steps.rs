@@ -9,7 +9,7 @@ use crate::names::fusion::{BATCH_NORMS, ELEMENTWISE, REDUCTIONS, ROW_NORMS};
 use crate::profile::operations::Operation;
 use crate::profile::operations::dataflow::{Shape, Shapes};
 use crate::profile::operations::kinds::elementwise::has_double;
-use crate::profile::operations::streams::Step;
+use crate::profile::operations::streams::StreamCall;
 
 /// The role of a step in chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(super) struct Operator {
 /// A step of a lane with its operator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChainStep<'a> {
-    pub(super) step: &'a Step,
+    pub(super) step: &'a StreamCall,
     pub(super) operator: &'a Operator,
 }
 

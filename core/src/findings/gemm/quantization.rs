@@ -21,7 +21,7 @@ use crate::names::moe::{dequantizes, quantizes};
 use crate::names::words::contains_any;
 use crate::perf::{Tensor, fused_ops, product};
 use crate::profile::operations::Operation;
-use crate::profile::operations::streams::{Step, steps};
+use crate::profile::operations::streams::{StreamCall, stream_calls};
 
 /// Steps of quantizing in eager mode, without `aten::` and a trailing underscore.
 #[rustfmt::skip]
@@ -144,8 +144,8 @@ pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
     }
     let counting = input.operations().map(|(at, operation, _)| (at, operation));
     let mut of_gemms: BTreeMap<(Kind, usize), OfGemm> = BTreeMap::new();
-    let mut before: Vec<(Step, Part)> = Vec::new();
-    for step in steps(input.profile, counting) {
+    let mut before: Vec<(StreamCall, Part)> = Vec::new();
+    for step in stream_calls(input.profile, counting) {
         let part = step.as_ref().and_then(|step| parts.get(step.operation));
         let (Some(step), Some(part)) = (step, part.copied()) else {
             before.clear();
@@ -264,9 +264,9 @@ fn generated(name: &str, has_narrow: bool) -> Part {
 /// The steps directly before a GEMM that prepare its operands; `takes` says whether the GEMM takes a tensor of a size.
 fn preparation<'b>(
     gemm: Part,
-    before: &'b [(Step, Part)],
+    before: &'b [(StreamCall, Part)],
     takes: &dyn Fn(u64) -> bool,
-) -> Option<(Kind, Vec<&'b (Step, Part)>)> {
+) -> Option<(Kind, Vec<&'b (StreamCall, Part)>)> {
     if gemm != Part::NarrowGemm {
         let is_weight = |part: Part| matches!(part, Part::Converts(n) if takes(n));
         let converted = before.iter().position(|(_, part)| is_weight(*part));
@@ -274,7 +274,7 @@ fn preparation<'b>(
             let follows = converted.is_some_and(|converted| *at >= converted);
             *part == Part::Widens || follows
         });
-        let own: Vec<&(Step, Part)> = own.map(|(_, one)| one).collect();
+        let own: Vec<&(StreamCall, Part)> = own.map(|(_, one)| one).collect();
         return (!own.is_empty()).then_some((Kind::Widening, own));
     }
     let starts = |part: Part| matches!(part, Part::Quantizes | Part::Step { is_first: true, .. });

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::findings::prelude::*;
 use crate::names::{Family, OtherKind};
 use crate::profile::operations::Operation;
-use crate::profile::operations::streams::steps;
+use crate::profile::operations::streams::stream_calls;
 
 /// With fewer experts in a row it may be another pattern, such as writing to a cache.
 const LEAST_EXPERTS: usize = 4;
@@ -86,7 +86,7 @@ fn expert_loops(input: &Input) -> ExpertLoops {
     let mut of_layer: Vec<Seen> = Vec::new();
     // What was seen since tokens were gathered; `None` before that.
     let mut of_expert: Option<Seen> = None;
-    for step in steps(input.profile, counting).into_iter().flatten() {
+    for step in stream_calls(input.profile, counting).into_iter().flatten() {
         found.n_all += step.n_kernels;
         let part = parts.get(step.operation);
         if let Some(expert) = &mut of_expert {

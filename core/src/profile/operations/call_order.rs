@@ -29,6 +29,22 @@ impl OrderedCall {
     }
 }
 
+/// On which side of another call a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    Before,
+    After,
+}
+
+/// A copy directly beside an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopyAround<T> {
+    /// The facts of the operation.
+    pub(crate) of: T,
+    pub(crate) copy: OrderedCall,
+    pub(crate) beside: Beside,
+}
+
 /// All calls of each lane, sorted by time.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
@@ -68,13 +84,13 @@ impl Order {
     }
 
     /// Copies directly before and after operations with `wanted` facts, each once: a copy between two operations
-    /// belongs to the first. At most `max_before` before it and one after it (`true`).
+    /// belongs to the first. At most `max_before` before it and one after it.
     pub(crate) fn copies_around<T: Copy>(
         &self,
         max_before: usize,
         wanted: impl Fn(usize) -> Option<T>,
-        is_its_own: impl Fn(T, &OrderedCall, bool) -> bool,
-    ) -> Vec<(T, OrderedCall, bool)> {
+        is_its_own: impl Fn(T, &OrderedCall, Beside) -> bool,
+    ) -> Vec<CopyAround<T>> {
         let mut copies = Vec::new();
         for lane in self.lanes() {
             let mut taken_to = 0;
@@ -84,10 +100,18 @@ impl Order {
                 };
                 let first = at.saturating_sub(max_before).max(taken_to);
                 let before = lane.get(first..at).unwrap_or_default().iter().rev();
-                let before = before.take_while(|copy| is_its_own(of, copy, false));
-                copies.extend(before.map(|copy| (of, *copy, false)));
-                let after = lane.get(at + 1).filter(|copy| is_its_own(of, copy, true));
-                copies.extend(after.map(|copy| (of, *copy, true)));
+                let found = |beside| {
+                    move |copy: &OrderedCall| CopyAround {
+                        of,
+                        copy: *copy,
+                        beside,
+                    }
+                };
+                let before = before.take_while(|copy| is_its_own(of, copy, Beside::Before));
+                copies.extend(before.map(found(Beside::Before)));
+                let after = lane.get(at + 1);
+                let after = after.filter(|copy| is_its_own(of, copy, Beside::After));
+                copies.extend(after.map(found(Beside::After)));
                 taken_to = at + 1 + usize::from(after.is_some());
             }
         }

@@ -8,7 +8,7 @@ use crate::trace::EventId;
 
 /// A call, or a part of it that ran without another call in between.
 #[derive(Debug, Clone)]
-pub(crate) struct Step {
+pub(crate) struct StreamCall {
     /// Position in the profile's operations.
     pub(crate) operation: usize,
     pub(crate) event: EventId,
@@ -18,10 +18,10 @@ pub(crate) struct Step {
 
 /// The calls of the given operations in time order, stream by stream; `None` where something else runs or another
 /// stream starts.
-pub(crate) fn steps<'a>(
+pub(crate) fn stream_calls<'a>(
     profile: &Profile,
     operations: impl Iterator<Item = (usize, &'a Operation)>,
-) -> Vec<Option<Step>> {
+) -> Vec<Option<StreamCall>> {
     let mut is_followed = vec![false; profile.operations().len()];
     for (at, _) in operations.filter(|(_, one)| one.is_linked) {
         is_followed[at] = true;
@@ -34,11 +34,11 @@ pub(crate) fn steps<'a>(
         .map(|(id, work)| (track(work.event), work.span.start_ns, id.0))
         .collect();
     order.arrange();
-    let mut steps: Vec<Option<Step>> = Vec::new();
+    let mut calls: Vec<Option<StreamCall>> = Vec::new();
     let (mut stream, mut last_call) = (None, None);
     for (of_stream, _, id) in order {
         if stream.replace(of_stream) != Some(of_stream) {
-            steps.push(None);
+            calls.push(None);
             last_call = None;
         }
         let owner = profile.owner_of(GpuId(id));
@@ -47,15 +47,15 @@ pub(crate) fn steps<'a>(
         let work = profile.gpu.get(GpuId(id));
         let ns = work.map_or(0, |work| work.span.length());
         match (call, last_call) {
-            (Some((owner, _)), Some(last)) if owner == last => {
-                if let Some(Some(step)) = steps.last_mut() {
-                    step.ns = step.ns.saturating_add(ns);
-                    step.n_kernels += 1;
+            (Some((owner, _)), Some(of_last)) if owner == of_last => {
+                if let Some(Some(last)) = calls.last_mut() {
+                    last.ns = last.ns.saturating_add(ns);
+                    last.n_kernels += 1;
                 }
             }
             (Some((owner, event)), _) => {
                 last_call = Some(owner);
-                steps.push(Some(Step {
+                calls.push(Some(StreamCall {
                     operation: owner.operation,
                     event,
                     ns,
@@ -66,9 +66,9 @@ pub(crate) fn steps<'a>(
             (None, _) if ns == 0 => {}
             (None, _) => {
                 last_call = None;
-                steps.push(None);
+                calls.push(None);
             }
         }
     }
-    steps
+    calls
 }

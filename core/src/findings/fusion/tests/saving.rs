@@ -4,7 +4,7 @@ use super::*;
 use crate::findings::fusion::saving::outer_bytes;
 use crate::findings::fusion::steps::Operator;
 use crate::profile::operations::dataflow::Shape;
-use crate::profile::operations::streams::Step;
+use crate::profile::operations::streams::StreamCall;
 
 fn megabyte() -> Shape {
     Shape {
@@ -38,7 +38,7 @@ fn the_projection_of_a_chain() {
     let report = Report::new(&profile, &options);
     let input = report.analysis_input(&profile);
     let operator = &operator("relu", 1, 0.5);
-    let step = &Step {
+    let step = &StreamCall {
         operation: 0,
         event: EventId(0),
         ns: 10_000,

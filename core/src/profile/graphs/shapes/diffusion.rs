@@ -19,7 +19,7 @@ use crate::perf::{Modeled, estimate};
 use crate::profile::Profile;
 use crate::trace::ByName;
 
-/// The type of activations.
+/// The type that activations are taken to have: kernels of a graph show none.
 const DTYPE: &str = "c10::BFloat16";
 
 /// Adds the estimates of denoising steps to the existing ones.

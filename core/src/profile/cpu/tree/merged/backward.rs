@@ -58,7 +58,7 @@ impl Links {
     }
 }
 
-/// The backward function inside an engine call has the same number.
+/// Whether a call is a backward function, `MulBackward0`. Inside of an engine call, it has the number of that call.
 fn is_backward(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
     name.ends_with("Backward")

@@ -4,6 +4,7 @@
 use super::role::{CallRole, Role, Scores};
 use super::{UnfusedCalls, UnfusedPart};
 use crate::perf::FusedAttention;
+use crate::profile::operations::call_order::Beside;
 use crate::profile::operations::kinds::gemm::GemmSizes;
 
 /// How far from the softmax to look for its GEMMs, in calls. Some models compute a position bias in between.
@@ -56,10 +57,10 @@ impl<'a> Search<'a> {
     }
 
     /// Positions before or after a call, nearest first, up to the next softmax.
-    fn away(&self, at: usize, is_before: bool, most: usize) -> Vec<usize> {
-        let positions: Vec<usize> = match is_before {
-            true => (at.saturating_sub(most)..at).rev().collect(),
-            false => (at + 1..(at + 1 + most).min(self.lane.len())).collect(),
+    fn away(&self, beside: Beside, at: usize, most: usize) -> Vec<usize> {
+        let positions: Vec<usize> = match beside {
+            Beside::Before => (at.saturating_sub(most)..at).rev().collect(),
+            Beside::After => (at + 1..(at + 1 + most).min(self.lane.len())).collect(),
         };
         let is_end = |position: &usize| {
             let role = self.role(*position).map(|seen| seen.role);
@@ -82,10 +83,10 @@ impl<'a> Search<'a> {
     }
 
     fn forward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
-        let mut before = self.away(at, true, MAX_CALLS_AWAY).into_iter();
+        let mut before = self.away(Beside::Before, at, MAX_CALLS_AWAY).into_iter();
         let (first, (n_q, d_qk)) =
             before.find_map(|at| Some((at, scores.written_by(self.gemm(at)?)?)))?;
-        let mut after = self.away(at, false, MAX_CALLS_AWAY).into_iter();
+        let mut after = self.away(Beside::After, at, MAX_CALLS_AWAY).into_iter();
         let reads = after.find_map(|at| Some((at, scores.read_by(self.gemm(at)?)?)));
         let (last, d_v) = reads.or_else(|| Some((self.next_batched(at, first)?, d_qk)))?;
         // A layer, a softmax over classes and another layer look the same, but have a larger K.
@@ -114,7 +115,7 @@ impl<'a> Search<'a> {
     /// scores, whatever was recorded for its operands.
     fn next_batched(&self, at: usize, first: usize) -> Option<usize> {
         let before = self.gemm(first).filter(|gemm| gemm.batch > 1)?;
-        for position in self.away(at, false, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
+        for position in self.away(Beside::After, at, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
             let seen = self.role(position)?;
             match self.gemm(position) {
                 Some(gemm) => {
@@ -140,8 +141,8 @@ impl<'a> Search<'a> {
             };
             positions.into_iter().filter(is_it).take(2).collect()
         };
-        let before = touching(self.away(at, true, MAX_CALLS_AWAY));
-        let after = touching(self.away(at, false, MAX_CALLS_AWAY));
+        let before = touching(self.away(Beside::Before, at, MAX_CALLS_AWAY));
+        let after = touching(self.away(Beside::After, at, MAX_CALLS_AWAY));
         let writes = |at: &usize| Some((*at, scores.written_by(self.gemm(*at)?)?));
         let (gradient, (n_q, d_v)) = before.iter().find_map(writes)?;
         let reads = |at: &usize| scores.read_by(self.gemm(*at)?);
@@ -164,9 +165,9 @@ impl<'a> Search<'a> {
     /// By order alone.
     fn without_shapes(&self, at: usize) -> Option<UnfusedCalls> {
         let mut calls = vec![(at, UnfusedPart::Softmax)];
-        for is_before in [true, false] {
+        for beside in [Beside::Before, Beside::After] {
             let mut has_gemm = false;
-            for position in self.away(at, is_before, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
+            for position in self.away(beside, at, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
                 let seen = self.role(position)?;
                 match seen.role {
                     Role::Gemm(_) => {
@@ -221,7 +222,7 @@ impl<'a> Search<'a> {
         first: usize,
         sizes: FusedAttention,
     ) {
-        for position in self.away(first, true, MAX_CALLS_BEFORE) {
+        for position in self.away(Beside::Before, first, MAX_CALLS_BEFORE) {
             let Some(seen) = self.role(position) else {
                 break;
             };
