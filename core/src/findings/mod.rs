@@ -20,8 +20,8 @@
 //! | `fusion`, `loops` | several operations that one could do |
 //! | [`cpu_idle`], [`multi_kernel`], `serving`, `memory` | the run as a whole: idle time, copies and communication, serving steps, GPU memory |
 //!
-//! The rules of an analysis are `RULES` in its `rules.rs`, or in its only file. To add an analysis, add a module here
-//! with its `run`, and a row to [`ANALYSES`].
+//! The rules of an analysis are `RULES` in its `rules.rs`, or in its only file; a part with figures of its own, such as
+//! `gemm/quantization`, has its own. To add an analysis, add a module here with its `run`, and a row to [`ANALYSES`].
 
 mod across_kinds;
 mod attention;

@@ -149,22 +149,27 @@ impl StepStrip {
             lane.parts
                 .arrange_by_key(|part| (part.start_ns, part.collective));
         }
-        let parts = || lanes.iter().flat_map(|lane| &lane.parts);
-        let origin_ns = parts().map(|part| part.since_ns).min().unwrap_or(0);
-        let end_ns = parts().map(|part| part.end_ns).max().unwrap_or(0);
-        for part in lanes.iter_mut().flat_map(|lane| &mut lane.parts) {
-            for ns in [&mut part.since_ns, &mut part.start_ns, &mut part.end_ns] {
-                *ns = ns.saturating_sub(origin_ns);
-            }
-        }
         StepStrip {
             step: step as u32,
-            length_ns: end_ns.saturating_sub(origin_ns),
+            length_ns: from_first(&mut lanes),
             are_clocks_known: job.clocks.are_comparable,
             lanes,
             collectives,
         }
     }
+}
+
+/// Counts the times of all parts from the first of them. Returns when the last part ends.
+fn from_first(lanes: &mut [StripLane]) -> i64 {
+    let parts = || lanes.iter().flat_map(|lane| &lane.parts);
+    let origin_ns = parts().map(|part| part.since_ns).min().unwrap_or(0);
+    let end_ns = parts().map(|part| part.end_ns).max().unwrap_or(0);
+    for part in lanes.iter_mut().flat_map(|lane| &mut lane.parts) {
+        for ns in [&mut part.since_ns, &mut part.start_ns, &mut part.end_ns] {
+            *ns = ns.saturating_sub(origin_ns);
+        }
+    }
+    end_ns.saturating_sub(origin_ns)
 }
 
 /// The indices of the ranks to show, sorted.

@@ -82,24 +82,6 @@ pub(super) fn slow(context: &Context) -> Vec<JobCard> {
         let rank = format::capitalized(&context.rank(cause.rank));
         let steps = context.steps(&cause.steps);
         let most = categories.first().map_or("", |of| of.category.as_str());
-        let (action, reasoning) = match which {
-            Slower::All => (
-                "Check clock rate, temperature, power limit and memory errors of this GPU; take the node out of service if they stay.".to_owned(),
-                "All categories of kernels are slower by about the same factor, so the cause is the GPU (clock throttling, or another process on it), not one kernel; a trace cannot tell which.",
-            ),
-            Slower::One(kernel) => (
-                format!("Look at `{}` on this rank: another library version, another choice of autotuning, the alignment of its arguments.", format::middle_ellipsis(kernel, 60)),
-                "This kernel accounts for 80 % or more of the rank's extra time, and the other kernels are about as fast as on other ranks, so the GPU's clock is not the cause.",
-            ),
-            Slower::OfMemory => (
-                "Check the memory of this GPU: corrected errors, its clock rate, what else uses its bandwidth.".to_owned(),
-                "Only memory-bound categories are slower, and compute-bound ones are not, so the likely cause is the GPU's memory, not its clock.",
-            ),
-            Slower::Mixed => (
-                format!("Look at what {most} does on this rank that it does not on others: memory, alignment, another kernel or library version."),
-                "Categories of kernels are slower by different factors, so the clock of the GPU is not the only cause.",
-            ),
-        };
         let other = other_gpu(context, cause.rank);
         let (action, reasoning) = match &other {
             Some((_, others)) => (
@@ -112,7 +94,7 @@ pub(super) fn slow(context: &Context) -> Vec<JobCard> {
                 "Record shapes (`record_shapes=True`) to tell a slow GPU from a larger batch or longer sequences on this rank; then check clock rate, temperature and power limit.".to_owned(),
                 "No shapes were recorded, so kernels of one name and operator count as the same work.",
             ),
-            None => (action, reasoning),
+            None => of_slower(which, most),
         };
         let on = other.map_or_else(String::new, |(own, _)| format!(" on another GPU, {own}"));
         Some(JobCard {
@@ -132,6 +114,29 @@ pub(super) fn slow(context: &Context) -> Vec<JobCard> {
             ..JobCard::default()
         })
     })
+}
+
+/// What to do about kernels that are slower on the same GPU for the same work, and why; `most` is the category that
+/// loses most.
+fn of_slower(which: &Slower, most: &str) -> (String, &'static str) {
+    match which {
+        Slower::All => (
+            "Check clock rate, temperature, power limit and memory errors of this GPU; take the node out of service if they stay.".to_owned(),
+            "All categories of kernels are slower by about the same factor, so the cause is the GPU (clock throttling, or another process on it), not one kernel; a trace cannot tell which.",
+        ),
+        Slower::One(kernel) => (
+            format!("Look at `{}` on this rank: another library version, another choice of autotuning, the alignment of its arguments.", format::middle_ellipsis(kernel, 60)),
+            "This kernel accounts for 80 % or more of the rank's extra time, and the other kernels are about as fast as on other ranks, so the GPU's clock is not the cause.",
+        ),
+        Slower::OfMemory => (
+            "Check the memory of this GPU: corrected errors, its clock rate, what else uses its bandwidth.".to_owned(),
+            "Only memory-bound categories are slower, and compute-bound ones are not, so the likely cause is the GPU's memory, not its clock.",
+        ),
+        Slower::Mixed => (
+            format!("Look at what {most} does on this rank that it does not on others: memory, alignment, another kernel or library version."),
+            "Categories of kernels are slower by different factors, so the clock of the GPU is not the only cause.",
+        ),
+    }
 }
 
 /// Whether shapes are known of any of the kernels that are slower on a rank.

@@ -13,6 +13,7 @@
 
 mod callers;
 mod link_key;
+mod linking;
 mod ranks;
 mod repeated;
 pub(crate) mod runtime_calls;
@@ -23,11 +24,10 @@ mod tests;
 mod unrecorded;
 
 use crate::base::interval::Interval;
-use crate::base::map::Map;
 use crate::base::row_id::row_id;
-use crate::trace::{ByName, Category, EventId, LinkId, StringId, Trace};
-use callers::{Ambiguous, Callers};
+use crate::trace::{EventId, StringId, Trace};
 use link_key::LinkKey;
+use linking::Linking;
 use ranks::Ranks;
 use repeated::Repeated;
 use table::LinkTable;
@@ -97,8 +97,14 @@ impl Launches {
             None => Repeated::find(trace, &calls, &table, &joined.work),
             Some(_) => Repeated::default(),
         };
-        joined.by_flow(trace, &calls, &table, ranks.as_ref(), &repeated);
-        joined.by_correlation(trace, &calls, table, ranks.as_ref(), &repeated);
+        let linking = Linking {
+            trace,
+            calls: &calls,
+            ranks: ranks.as_ref(),
+            repeated: &repeated,
+        };
+        joined.by_flow(linking, &table);
+        joined.by_correlation(linking, table);
         if joined.launches.is_empty() {
             joined.by_operator(trace);
         }
@@ -194,191 +200,6 @@ impl Launches {
         let mut unknown = [&self.ambiguous[..], &self.repeated].concat();
         unknown.sort_unstable();
         unknown
-    }
-
-    /// Assigns work to a call, unless another one has it: a runtime call and the driver call inside it may have the
-    /// same id, but the work ran once.
-    fn join(&mut self, call: EventId, work: GpuId) {
-        if let Some(slot @ None) = self.launched_by.get_mut(work.index()) {
-            *slot = Some(call);
-            self.launches.push(Launch { call, work });
-        }
-    }
-
-    /// Follows the flows, and assigns to graph launches all work with their id.
-    fn by_flow(
-        &mut self,
-        trace: &Trace,
-        calls: &[EventId],
-        table: &LinkTable,
-        ranks: Option<&Ranks>,
-        repeated: &Repeated,
-    ) {
-        let mut graph_launches = ByName::new(is_graph_launch);
-        // For each id: whether its work is already assigned, and the work that its flow leads to.
-        let mut is_given = vec![false; table.rows.len()];
-        let mut heads: Vec<Option<Option<GpuId>>> = vec![None; table.rows.len()];
-        let mut called: Vec<Option<EventId>> = vec![None; table.rows.len()];
-        let is_counted = ranks.is_none() && table.key == LinkKey::Correlation;
-        for &call in calls {
-            let Some(row) = table.row_of(trace, call) else {
-                continue;
-            };
-            match called.get_mut(row) {
-                Some(first @ None) => *first = Some(call),
-                Some(Some(first)) if is_counted && !is_around(trace, *first, call) => {
-                    self.repeating_calls.push(call);
-                }
-                _ => {}
-            }
-            if repeated.contains(row) || is_given.get(row) == Some(&true) {
-                continue;
-            }
-            if graph_launches.of(trace, call) {
-                let mut children: Vec<GpuId> = match ranks {
-                    None => {
-                        if let Some(is_given) = is_given.get_mut(row) {
-                            *is_given = true;
-                        }
-                        table.work_of(row).collect()
-                    }
-                    Some(ranks) => ranks.all_of_call(table, row, call),
-                };
-                children.reverse();
-                for work in children {
-                    self.join(call, work);
-                }
-                continue;
-            }
-            let head = match ranks {
-                None => heads.get_mut(row).and_then(|head| {
-                    *head.get_or_insert_with(|| table.head_of_arrow(trace, row, &self.work))
-                }),
-                Some(ranks) => ranks.head_of_arrow(table, row, call),
-            };
-            if let Some(work) = head {
-                self.join(call, work);
-            }
-        }
-        for &Launch { call, work } in &repeated.pairs {
-            self.join(call, work);
-        }
-    }
-
-    /// Assigns work without a flow to the call with the same correlation id, and also the only piece of work of an id
-    /// whose flow leads elsewhere. If no flow leads from any call to any work, flows are ignored.
-    fn by_correlation(
-        &mut self,
-        trace: &Trace,
-        calls: &[EventId],
-        flows: LinkTable,
-        ranks: Option<&Ranks>,
-        repeated: &Repeated,
-    ) {
-        let are_arrows_true = !self.launches.is_empty();
-        let event_of = |work: GpuId| self.work.get(work.index()).copied();
-        let unlinked: Vec<GpuId> = (0..self.work.len() as u32)
-            .map(GpuId)
-            .filter(|work| self.launched_by(*work).is_none())
-            .filter(|work| {
-                let link = event_of(*work).and_then(|event| flows.key.read(trace, event));
-                let row = link.and_then(|id| flows.row(id));
-                !row.is_some_and(|row| match ranks {
-                    _ if repeated.contains(row) => true,
-                    _ if !are_arrows_true => false,
-                    None => {
-                        let event = event_of(*work);
-                        flows.has_arrow(row)
-                            && !event.is_some_and(|event| flows.is_passed_by(row, trace, event))
-                    }
-                    Some(ranks) => ranks.has_arrow(&flows, row, *work),
-                })
-            })
-            .collect();
-        self.repeated.clone_from(&repeated.unknown);
-        if unlinked.is_empty() {
-            self.arrange();
-            return;
-        }
-        let table = match flows.key {
-            LinkKey::Correlation => flows,
-            LinkKey::ExternalId => {
-                let by_correlation = LinkTable::new(trace, &self.work, LinkKey::Correlation);
-                match by_correlation.rows.is_empty() {
-                    true => flows,
-                    false => by_correlation,
-                }
-            }
-        };
-        let callers = Callers::new(trace, calls, &table);
-        let (mut found, mut ambiguous) = (Vec::new(), Vec::new());
-        for work in unlinked {
-            let Some(row) = event_of(work).and_then(|event| table.row_of(trace, event)) else {
-                continue;
-            };
-            let process = ranks.and_then(|ranks| ranks.process_of(work));
-            match callers.of(trace, row, process) {
-                Ok(call) => found.extend(call.map(|call| Launch { call, work })),
-                Err(Ambiguous) => ambiguous.push(work),
-            }
-        }
-        let claimed = found.len();
-        self.without_shared_calls(trace, &mut found);
-        let is_shared = found.len() < claimed;
-        for &Launch { call, work } in &found {
-            self.join(call, work);
-        }
-        self.by_correlation = found.into_iter().map(|launch| launch.work).collect();
-        self.ambiguous = ambiguous;
-        if is_shared {
-            self.repeated.sort_unstable();
-        }
-        self.arrange();
-    }
-
-    /// Assigns work to the operator with its external id, in a trace in which no call that launched it was recorded.
-    fn by_operator(&mut self, trace: &Trace) {
-        // None for an id that several operators have.
-        let mut operators: Map<LinkId, Option<EventId>> = Map::default();
-        for event in trace.events.in_category(Category::CpuOp) {
-            if let Some(id) = trace.events.external_id(event) {
-                let is_new = !operators.contains_key(&id);
-                operators.insert(id, is_new.then_some(event));
-            }
-        }
-        let launches = self.work.iter().zip(0..).filter_map(|(event, work)| {
-            let id = trace.events.external_id(*event)?;
-            let call = (*operators.get(&id)?)?;
-            let is_before = trace.events.ts_ns(call) <= trace.events.ts_ns(*event);
-            is_before.then_some(Launch {
-                call,
-                work: GpuId(work),
-            })
-        });
-        let launches: Vec<Launch> = launches.collect();
-        for Launch { call, work } in launches {
-            self.join(call, work);
-        }
-        self.are_of_operators = !self.launches.is_empty();
-        self.arrange();
-    }
-
-    /// Removes the work of calls that can launch only one piece but would get several.
-    fn without_shared_calls(&mut self, trace: &Trace, found: &mut Vec<Launch>) {
-        let mut n_pieces: Map<EventId, u32> = Map::default();
-        for launch in &*found {
-            *n_pieces.entry(launch.call).or_default() += 1;
-        }
-        let mut graph_launches = ByName::new(is_graph_launch);
-        let repeated = &mut self.repeated;
-        found.retain(|launch| {
-            let is_alone = n_pieces.get(&launch.call) == Some(&1);
-            let stays = is_alone || graph_launches.of(trace, launch.call);
-            if !stays {
-                repeated.push(launch.work);
-            }
-            stays
-        });
     }
 
     /// Assigns the kernels of replays to the captured launches that they come from.
