@@ -311,7 +311,7 @@ mod tests {
         assert!(
             times
                 .headline
-                .starts_with("1 of 250 steps takes at least 20 % longer"),
+                .starts_with("1 of 250 steps takes at least 20"),
             "{}",
             times.headline
         );

@@ -42,7 +42,10 @@ impl Width {
     /// The class of its cells and its `col`; whether the cells are numbers; and its width, in a narrow window too. For
     /// the remaining width, the minimum.
     fn spec(self, window_px: f64) -> (&'static str, bool, f64, f64) {
-        let least_px = window_px.clamp(1.0, 1_600.0) * 0.24 + 26.0;
+        let least_px = match is_narrow(window_px) {
+            true => window_px * 0.5,
+            false => window_px.clamp(1.0, 1_600.0) * 0.24 + 26.0,
+        };
         match self {
             Width::Rest => ("w-rest", false, least_px, least_px),
             Width::Name => ("w-name", false, 190.0, 150.0),
@@ -293,8 +296,9 @@ pub(super) mod tests {
         check(900.0, &["name", "category", "time", "share"]);
         // 0.24 × 480 + 26 + 90 + 150 = 381.2; the category needs 132 more.
         check(480.0, &["name", "time", "share"]);
-        // 0.24 × 290 + 26 + 82 + 82 = 259.6.
-        check(290.0, &["name", "time", "share"]);
+        // In a narrow window, the name has half of it: 170 + 82 + 82 = 334.
+        check(340.0, &["name", "time", "share"]);
+        check(290.0, &["name", "time"]);
         check(200.0, &["name", "time"]);
         check(0.0, &["name"]);
     }
