@@ -60,6 +60,7 @@ pub fn facts_table(table: FactTable) -> impl IntoView {
 }
 
 fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> AnyView {
+    let of = row.cells.first().cloned().unwrap_or_default();
     let mut below = (!row.below.is_empty()).then_some(row.below);
     let cells = each(columns.iter().zip(row.cells), |((_, kind), cell)| {
         let is_name = *kind == CellKind::Name;
@@ -82,18 +83,24 @@ fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> A
         <tr>
             {cells}
             {has_events.then(|| view! { <td class="n">
-                {event_link("tree", "Call tree", row.event)}
+                {event_link("tree", "Call tree", row.event, &of)}
                 " "
-                {event_link("timeline", "Timeline", row.event)}
+                {event_link("timeline", "Timeline", row.event, &of)}
             </td> })}
         </tr>
     }
     .into_any()
 }
 
-fn event_link(view: &'static str, label: &'static str, event: Option<u32>) -> impl IntoView {
+fn event_link(
+    view: &'static str,
+    label: &'static str,
+    event: Option<u32>,
+    of: &str,
+) -> impl IntoView + use<> {
+    let spoken = format!("{label}: {of}");
     event.map(|event| {
-        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{label}</ViewLink> }
+        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree" spoken>{label}</ViewLink> }
     })
 }
 
@@ -174,6 +181,8 @@ fn gap_line(gap: Gap) -> impl IntoView {
         gap.cpu,
         |(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> },
     );
+    let of = format!("gap of {}", gap.length);
+    let spoken = format!("Show in timeline: {of}");
     view! {
         <li>
             <p class="what">
@@ -181,9 +190,9 @@ fn gap_line(gap: Gap) -> impl IntoView {
                 <span>{gap.cause}</span>
                 <span class="fine">{format!("{} after the first GPU activity", gap.start)}</span>
                 {gap.event.map(|event| view! {
-                    <ViewLink view="timeline" focus=Focus::at_gap(event) class="to-tree">"Show in timeline"</ViewLink>
+                    <ViewLink view="timeline" focus=Focus::at_gap(event) class="to-tree" spoken>"Show in timeline"</ViewLink>
                 })}
-                {event_link("tree", "Show in call tree", gap.event)}
+                {event_link("tree", "Show in call tree", gap.event, &of)}
             </p>
             <dl>
                 {kernel("After", gap.before)}

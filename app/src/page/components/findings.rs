@@ -117,8 +117,8 @@ fn no_findings(nothing: String, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl In
     let choose = (no_gpu.is_none() && !has_gpu).then(choose_gpu);
     view! {
         <div class="card empty" data-testid="nothing-found">
-            <p>{nothing}</p>
-            {no_gpu.map(|none| none.hint())}
+            <p>{prose(nothing)}</p>
+            {no_gpu.map(|none| prose(none.hint().to_owned()))}
             {choose}
         </div>
     }
@@ -234,7 +234,13 @@ pub fn evidence_list(evidence: Vec<Evidence>, n_more: usize) -> AnyView {
 }
 
 /// Links to an event that is evidence, in the call tree and in the timeline.
-fn places(uid: u32, is_operation: bool, in_tree: bool, is_after_gap: bool) -> impl IntoView {
+fn places(
+    name: &str,
+    uid: u32,
+    is_operation: bool,
+    in_tree: bool,
+    is_after_gap: bool,
+) -> impl IntoView + use<> {
     let call = if is_operation {
         "First call"
     } else {
@@ -244,11 +250,12 @@ fn places(uid: u32, is_operation: bool, in_tree: bool, is_after_gap: bool) -> im
         true => Focus::at_gap(uid),
         false => Focus::at_event(uid),
     };
+    let spoken = |text| format!("{text}: {name}");
     view! {
         <span class="to-tree">
-            {in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>{call}</ViewLink> })}
+            {in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid) spoken=spoken(call)>{call}</ViewLink> })}
             " "
-            {(!is_operation || !in_tree).then(|| view! { <ViewLink view="timeline" focus=in_time>"Timeline"</ViewLink> })}
+            {(!is_operation || !in_tree).then(|| view! { <ViewLink view="timeline" focus=in_time spoken=spoken("Timeline")>"Timeline"</ViewLink> })}
         </span>
     }
 }
@@ -270,7 +277,7 @@ fn shown(evidence: Evidence) -> AnyView {
     let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
     let details = row.map(DetailsOf::Operation).or(event);
     let is_operation = row.is_some();
-    let place = uid.map(|uid| places(uid, is_operation, in_tree, is_after_gap));
+    let place = uid.map(|uid| places(&name, uid, is_operation, in_tree, is_after_gap));
     let title = name.clone();
     let name = cut_name(name);
     let name = match details {

@@ -170,11 +170,14 @@ pub fn ViewLink(
     /// What it shows there.
     focus: Focus,
     #[prop(optional)] class: &'static str,
+    /// What a screen reader says, where several links on the page have the same text: the text, and what it is of.
+    #[prop(optional, into)]
+    spoken: Option<String>,
     children: Children,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let href = move || state.link_into(view, focus.clone());
-    view! { <a class=(!class.is_empty()).then_some(class) href=href data-to=view>{children()}</a> }
+    view! { <a class=(!class.is_empty()).then_some(class) href=href data-to=view aria-label=spoken>{children()}</a> }
 }
 
 #[cfg(test)]
