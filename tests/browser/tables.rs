@@ -261,13 +261,9 @@ fn a_phone_shows_names_whole_and_what_tells_them_apart_below() {
     with_page("phone-names", async |page| {
         open_product(page, "#/operations").await;
         page.resize(390, 844).await;
-        page.wait_for("$$('.sheet tbody tr[id] .two').length === 3")
-            .await;
-        page.wait_for(
-            "$$('.sheet tbody .two').every(name => !name.firstElementChild.querySelector('.gone'))",
-        )
-        .await;
         page.wait_text(".sheet tbody .two", "1024×1024").await;
+        page.wait_for("!$('.sheet tbody .two > :first-child .gone')")
+            .await;
         // As columns again where there is room.
         page.resize(1280, 844).await;
         page.wait_for("!$('.sheet tbody .two') && $('.sheet thead').innerText.includes('Shapes')")

@@ -150,7 +150,8 @@ fn two_fingers_zoom_and_one_pans() {
     on_timeline("timeline-touch", &[30; 200], async |page| {
         page.become_phone().await;
         page.find("#lanes .lane").await;
-        page.wait_for(IS_DRAWN).await;
+        page.wait_for("$('#lanes canvas').clientWidth > 300 && innerWidth === 390")
+            .await;
         let [x, y] = page
             .value::<[f64; 2]>(
                 "(box => [box.left, box.top + 31])($('#lanes').getBoundingClientRect())",
