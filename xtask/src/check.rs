@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::page::{self, Effort};
@@ -13,8 +12,7 @@ use crate::{tools, trunk};
 
 /// Sets up what the checks need, runs them all, and ends with the count of tests.
 ///
-/// A failing check does not stop the others: one run shows everything that is wrong. The page is compiled beside the
-/// lints and the tests: each of them leaves a core idle for a third of the time.
+/// A failing check does not stop the others: one run shows everything that is wrong.
 pub(crate) fn test(project: &Project) -> Result<(), Failure> {
     tools::for_lints(project)?;
     tools::for_page(project)?;
@@ -22,19 +20,10 @@ pub(crate) fn test(project: &Project) -> Result<(), Failure> {
     tools::for_accessibility(project)?;
 
     let mut results = Results::default();
-    thread::scope(|scope| {
-        let page = scope.spawn(|| timed(|| page::build(project, Effort::Release)));
-        for (name, check) in CHECKS {
-            heading(name);
-            results.add(name, timed(|| check(project)));
-        }
-        heading("page");
-        let panicked = |_| (Duration::ZERO, Err("building the page panicked".to_owned()));
-        results.add("page", page.join().unwrap_or_else(panicked));
-    });
-    heading("page by Trunk");
-    results.add("page by Trunk", timed(|| trunk::compare(project)));
-
+    for (name, check) in CHECKS {
+        heading(name);
+        results.add(name, timed(|| check(project)));
+    }
     heading("tests");
     let skips = Skips::new(project)?;
     let mut count = Count::default();
@@ -84,7 +73,6 @@ fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 
 type Check = fn(&Project) -> Result<(), String>;
 
-/// The checks in one target folder, which Cargo locks: one after another.
 const CHECKS: &[(&str, Check)] = &[
     ("format", |project| {
         run(project.cargo().args(["fmt", "--all", "--check"]))
@@ -116,6 +104,8 @@ const CHECKS: &[(&str, Check)] = &[
             .args(["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
+    ("page", |project| page::build(project, Effort::Release)),
+    ("page by Trunk", trunk::compare),
     ("compiling the tests", |project| {
         let compiled = |tests: &[&str]| run(project.cargo().args(tests).arg("--no-run"));
         TESTS.iter().try_for_each(|tests| compiled(tests))

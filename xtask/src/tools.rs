@@ -68,12 +68,11 @@ pub(crate) fn for_trunk(project: &Project, release: bool) -> Result<(), String> 
 
 /// Our own wasm-bindgen, compiled if necessary.
 pub(crate) fn bindgen(project: &Project) -> Result<PathBuf, String> {
-    const PROFILE: &str = "tool";
     run(project
         .cargo()
-        .args(["build", "--package", "dormer-bindgen", "--profile", PROFILE]))?;
+        .args(["build", "--package", "dormer-bindgen"]))?;
     let name = format!("dormer-bindgen{}", std::env::consts::EXE_SUFFIX);
-    Ok(project.target.join(PROFILE).join(name))
+    Ok(project.target.join("debug").join(name))
 }
 
 /// The version of the installed Trunk, if it is a supported one.

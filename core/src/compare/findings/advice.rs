@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::savings::AS_FAST;
 use super::slower_machine::is_same_work;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
@@ -147,9 +148,6 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: "{usual_kernel}",
     },
 ];
-
-/// Operations that take less than this times as long as on the reference count as fast as there.
-pub(super) const AS_FAST: f64 = 1.1;
 
 const LACKS_TF32: &str = "The reference\u{2019}s kernel computes in TF32, the target\u{2019}s in full FP32: no kernel makes up for that.";
 

@@ -2,13 +2,15 @@
 //! concurrently.
 
 use super::Saving;
-use super::advice::AS_FAST;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::findings::engine::run_time;
 use crate::names::Family;
+
+/// Operations that take less than this times as long as on the reference count as fast as there.
+pub(crate) const AS_FAST: f64 = 1.1;
 
 /// The part of the run that corresponds to this kernel time, capped at the total.
 fn of_run(op: &MatchedOp, kernel_ns: f64) -> i64 {

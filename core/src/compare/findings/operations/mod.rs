@@ -5,12 +5,11 @@ mod tests;
 
 use super::GapSubject;
 use super::advice::{
-    AS_FAST, advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides,
-    has_separate_gemms, is_other_attention, is_unfused_optimizer, lacks_tf32,
-    loses_by_separate_gemms, stride_words,
+    advice, chooses_slower_kernels, has_irregular_sizes, has_other_strides, has_separate_gemms,
+    is_other_attention, is_unfused_optimizer, lacks_tf32, loses_by_separate_gemms, stride_words,
 };
 use super::rule::{Candidate, GapRule, GapTable, by_key, matched, times_of};
-use super::savings::{all_as_predicted, goal_ns, is_slow_in_single_calls};
+use super::savings::{AS_FAST, all_as_predicted, goal_ns, is_slow_in_single_calls};
 use super::slower_machine;
 use crate::assess::Thresholds;
 use crate::base::format;
