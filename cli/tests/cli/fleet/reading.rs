@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{ALL, traces};
-use crate::regressions::shared;
+use crate::regressions::{shared, slower_gemms_alarm_and_are_confirmed};
 use crate::tables::zipped;
 use crate::{Folder, STEPS, TRACE};
 
@@ -236,7 +236,8 @@ fn what_is_not_there_is_reported() {
 
 /// Real traces: `tests/fleet/corpus.py` generates 206 of them.
 #[test]
-fn a_fleet_of_206_files_is_read_once() {
+fn a_fleet_of_206_files_is_read_once_and_shows_what_became_slower() {
+    const READ: &str = "fleet corpus -o S --tag-from (?P<build>b[0-9]+)__(?P<model>[^_]+)";
     let Some(shared) = shared() else {
         return;
     };
@@ -253,7 +254,7 @@ fn a_fleet_of_206_files_is_read_once() {
         .status()
         .unwrap();
     assert!(made.success());
-    folder.run("fleet corpus -o S").done();
+    folder.run(READ).done();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for status in folder.rows("runs", &["status", "reason_kind"]) {
         *counts.entry(status).or_default() += 1;
@@ -279,12 +280,13 @@ fn a_fleet_of_206_files_is_read_once() {
     let of_all = ["ops", "kernels", "findings"].map(|table| rows[table]);
     assert!(of_all.iter().all(|n| *n >= 200), "{rows:?}");
     let before = folder.store();
-    let said = folder.run("fleet corpus -o S").done();
+    let said = folder.run(READ).done();
     assert!(
         said.starts_with("0 files; 206 in the store already."),
         "{said}"
     );
     assert_eq!(folder.store(), before);
+    slower_gemms_alarm_and_are_confirmed(&folder, "S");
     folder.run("fleet compact S").done();
     assert_eq!(folder.counts(), rows);
 }
