@@ -237,21 +237,21 @@ mod tests {
     use super::*;
     use crate::protocol::Choice;
 
-    /// Steps with a kernel each, 20 µs after their start: 40 µs, that of the last this long.
-    fn three_steps(last_us: u32) -> Timetable {
-        let step = |trace: Timetable, number: u32, kernel_us: u32| {
+    /// Steps 1 to `n` with a kernel each, 20 µs after their start.
+    fn steps(n: u32, kernel_us: impl Fn(u32) -> u32) -> Timetable {
+        (1..=n).fold(Timetable::new(), |trace, number| {
             let start = 1000 + number * 100;
+            let kernel = start + 20..start + 20 + kernel_us(number);
             trace
                 .annotation(&format!("ProfilerStep#{number}"), start..start + 100)
                 .op("aten::mm", start + 2..start + 12)
-                .launch(number, start + 4..start + 6)
-                .kernel(number, "gemm", start + 20..start + 20 + kernel_us)
-        };
-        [(1, 40), (2, 40), (3, last_us)]
-            .into_iter()
-            .fold(Timetable::new(), |trace, (number, kernel_us)| {
-                step(trace, number, kernel_us)
-            })
+                .launched("gemm", start + 4..start + 6, kernel)
+        })
+    }
+
+    /// Kernels of 40 µs, and a last one.
+    fn three_steps(last_us: u32) -> Timetable {
+        steps(3, |number| if number == 3 { last_us } else { 40 })
     }
 
     #[test]
@@ -293,19 +293,7 @@ mod tests {
 
     #[test]
     fn all_steps_count_where_not_all_are_listed() {
-        let step = |trace: Timetable, number: u32| {
-            let start = 1000 + number * 100;
-            let kernel_us = if number == 249 { 90 } else { 40 };
-            trace
-                .annotation(&format!("ProfilerStep#{number}"), start..start + 100)
-                .op("aten::mm", start + 2..start + 12)
-                .launched(
-                    "gemm",
-                    start + 4..start + 6,
-                    start + 8..start + 8 + kernel_us,
-                )
-        };
-        let trace = (0..250).fold(Timetable::new(), step);
+        let trace = steps(250, |number| if number == 250 { 90 } else { 40 });
         let times = Analysis::new(trace.profile(), &Choice::default()).step_times();
         assert_eq!((times.steps.len(), times.n_more), (200, 50));
         assert!(
@@ -319,19 +307,7 @@ mod tests {
 
     #[test]
     fn the_median_of_many_equal_steps_is_offered() {
-        let step = |trace: Timetable, number: u32| {
-            let start = 1000 + number * 100;
-            let kernel_us = if number == 4 { 75 } else { 40 + number % 2 };
-            trace
-                .annotation(&format!("ProfilerStep#{number}"), start..start + 100)
-                .op("aten::mm", start + 2..start + 12)
-                .launched(
-                    "gemm",
-                    start + 4..start + 6,
-                    start + 20..start + 20 + kernel_us,
-                )
-        };
-        let trace = (1..=6).fold(Timetable::new(), step);
+        let trace = steps(6, |number| if number == 4 { 75 } else { 40 + number % 2 });
         let times = Analysis::new(trace.profile(), &Choice::default()).step_times();
         let median = times.median.unwrap();
         assert_eq!(median.label, "median step");
