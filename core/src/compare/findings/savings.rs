@@ -171,8 +171,8 @@ pub(crate) fn is_slow_in_single_calls(op: &MatchedOp) -> bool {
         && target.stray.ns as f64 >= NEARLY_ALL * beyond_ns
 }
 
-/// The saving if it takes as long as with the reference's narrower type. If it is slower than predicted, only the part
-/// of the prediction due to the type counts, but on the same GPU.
+/// The saving if it takes as long as with the reference's narrower type. If it is slower than predicted on another GPU,
+/// only the part of the prediction due to the type counts.
 pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
     let target = &op.sides.target;
     if !target.is_computation() {

@@ -124,10 +124,13 @@ impl Slowdown {
 
     /// The slowdown if its slow calls are those of this part, and how clear it is.
     fn in_part(series: &[Series], all_ns: i64, slow: Part) -> Option<(f64, Slowdown)> {
-        let compared = series.iter().filter(|one| one.is_compared);
-        let compared = compared.filter_map(|one| Some((one.split(slow)?, one.time_ns())));
+        let splits = series.iter();
+        let splits: Vec<(&Series, Split)> = splits
+            .filter_map(|one| Some((one, one.split(slow)?)))
+            .collect();
+        let compared = splits.iter().filter(|(one, _)| one.is_compared);
         let factors = compared
-            .map(|(split, ns)| (split.factor(), ns))
+            .map(|(one, split)| (split.factor(), one.time_ns()))
             .arranged_by(|a, b| a.0.total_cmp(&b.0));
         let compared_ns = sum(factors.iter().map(|(_, ns)| *ns));
         let factor = middle(&factors, compared_ns)?;
@@ -138,8 +141,7 @@ impl Slowdown {
             && agreeing_ns >= compared_ns as f64 * MOST
             && compared_ns as f64 >= all_ns as f64 * LEAST_COMPARED;
         let clear = Some(clear_share(series, slow)).filter(|clear| is_one && *clear >= CLEAR)?;
-        let slowed = series.iter().filter_map(|one| {
-            let split = one.split(slow)?;
+        let slowed = splits.iter().filter_map(|(one, split)| {
             let above = split.slow.iter().map(|ns| (ns - split.fast_ns).max(0));
             agree(split.factor()).then(|| Slowed {
                 operation: one.operation,
