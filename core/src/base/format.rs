@@ -9,10 +9,13 @@ mod dtypes;
 mod kernel;
 mod sentence;
 
-pub use dtypes::{dtype, plain_dtype};
-pub use kernel::{kernel_name, operation_name};
+pub use dtypes::dtype;
+pub(crate) use dtypes::plain_dtype;
+pub use kernel::kernel_name;
+pub(crate) use kernel::operation_name;
+pub(crate) use sentence::in_sentence;
 pub(crate) use sentence::joined;
-pub use sentence::{capitalized, in_sentence, listed};
+pub use sentence::{capitalized, listed};
 
 /// Separator between groups of digits.
 const GROUP: char = '\u{202F}';
@@ -225,7 +228,7 @@ pub fn number(number: f64) -> String {
 
 /// How many times as fast a run can become: `1.06`. Beyond ten it is `over 10`, because losing nearly all of the time
 /// is not a credible forecast.
-pub fn times_as_fast(times: f64) -> String {
+pub(crate) fn times_as_fast(times: f64) -> String {
     match times <= 10.0 {
         true => number(times),
         false => "over 10".to_owned(),
@@ -271,7 +274,7 @@ pub(crate) fn is_digits(text: &str) -> bool {
 }
 
 /// A name without its instance number: "Linear" for "Linear_12".
-pub fn without_number(name: &str) -> &str {
+pub(crate) fn without_number(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((name, number)) if is_digits(number) => name,
         _ => name,

@@ -74,7 +74,7 @@ pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
 
 /// The gaps of `whole` that `spans` leave: before the first, between them, and after the last. `spans` are those of a
 /// union (sorted, disjoint) that touch `whole`.
-pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
+pub(crate) fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
     let ends = std::iter::once(whole.start_ns).chain(spans.iter().map(|span| span.end_ns));
     let starts = spans.iter().map(|span| span.start_ns);
     let starts = starts.chain(std::iter::once(whole.end_ns));
@@ -104,7 +104,7 @@ pub fn sum(lengths: impl IntoIterator<Item = i64>) -> i64 {
 }
 
 /// The sum of all lengths before each position, and the total as one more element.
-pub fn running_sums(lengths: impl IntoIterator<Item = i64>) -> Vec<i64> {
+pub(crate) fn running_sums(lengths: impl IntoIterator<Item = i64>) -> Vec<i64> {
     let mut all = 0_i64;
     let sums = lengths.into_iter().map(|length| {
         all = all.saturating_add(length);
@@ -166,7 +166,7 @@ pub fn percent_of(part_ns: i64, whole_ns: i64) -> Option<f64> {
 }
 
 /// The same; 0 if the whole is zero.
-pub fn percent_or_zero(part_ns: i64, whole_ns: i64) -> f64 {
+pub(crate) fn percent_or_zero(part_ns: i64, whole_ns: i64) -> f64 {
     percent_of(part_ns, whole_ns).unwrap_or(0.0)
 }
 

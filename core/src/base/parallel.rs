@@ -5,6 +5,6 @@
 pub type RunAll<'r> = &'r dyn Fn(usize, &(dyn Fn(usize) + Sync));
 
 /// Runs it for one number after the other.
-pub fn in_turn(n: usize, run: &(dyn Fn(usize) + Sync)) {
+pub(crate) fn in_turn(n: usize, run: &(dyn Fn(usize) + Sync)) {
     (0..n).for_each(run);
 }

@@ -22,7 +22,7 @@ pub fn median_ns(lengths_ns: Vec<i64>) -> Option<i64> {
 }
 
 /// The median of some lengths, the mean of the two middle ones for an even count; `None` for none.
-pub fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
+pub(crate) fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
     lengths_ns.sort_unstable();
     let last = lengths_ns.len().checked_sub(1)?;
     let (low, high) = (lengths_ns.get(last / 2)?, lengths_ns.get(last.div_ceil(2))?);

@@ -64,15 +64,15 @@ pub enum Value {
 
 impl Value {
     /// A duration that is unknown.
-    pub const NO_NS: Value = Value::Unknown(Unit::Time);
+    pub(crate) const NO_NS: Value = Value::Unknown(Unit::Time);
     /// A share that is unknown.
-    pub const NO_PERCENT: Value = Value::Unknown(Unit::Percent);
+    pub(crate) const NO_PERCENT: Value = Value::Unknown(Unit::Percent);
     /// A size that is unknown.
-    pub const NO_BYTES: Value = Value::Unknown(Unit::Bytes);
+    pub(crate) const NO_BYTES: Value = Value::Unknown(Unit::Bytes);
     /// A bandwidth that is unknown.
-    pub const NO_GBPS: Value = Value::Unknown(Unit::Bandwidth);
+    pub(crate) const NO_GBPS: Value = Value::Unknown(Unit::Bandwidth);
     /// A rate of arithmetic that is unknown.
-    pub const NO_TFLOPS: Value = Value::Unknown(Unit::Rate);
+    pub(crate) const NO_TFLOPS: Value = Value::Unknown(Unit::Rate);
 
     /// A percentage that may be unknown.
     pub fn percent(percent: Option<f64>) -> Value {
@@ -231,7 +231,7 @@ impl Table {
     }
 
     /// Adds rows.
-    pub fn with_rows(self, rows: impl Iterator<Item = Vec<Value>>) -> Table {
+    pub(crate) fn with_rows(self, rows: impl Iterator<Item = Vec<Value>>) -> Table {
         Table {
             rows: rows.collect(),
             ..self

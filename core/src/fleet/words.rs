@@ -23,7 +23,7 @@ pub fn subject(change: &Change, texts: &[String]) -> String {
 }
 
 /// The change in percent of the previous time, and its direction: "6.1 % slower", "total time" is "longer".
-pub fn by_how_much(metric: Metric, ratio: f64) -> String {
+pub(crate) fn by_how_much(metric: Metric, ratio: f64) -> String {
     let is_time = matches!(
         metric,
         Metric::Total | Metric::Idle | Metric::Compute | Metric::ExposedComm

@@ -34,7 +34,7 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
 }
 
 /// The compute units of a device that has only a part of those of the GPU with its name, and the number of all of them.
-pub fn part_of_a_gpu(devices: &[DeviceProperties]) -> Option<(u32, u32)> {
+pub(crate) fn part_of_a_gpu(devices: &[DeviceProperties]) -> Option<(u32, u32)> {
     let device = devices.first()?;
     let units = device.n_sms.zip(by_name(&device.name)?.n_sms);
     units.filter(|(device, whole)| device < whole)
@@ -64,7 +64,7 @@ pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
 
 /// A user's own profile, with what it leaves open taken from the device of the trace, which it may well describe: the
 /// maker, the compute version and the number of compute units. `None` if there is nothing to add.
-pub fn completed(gpu: &GpuSpec, devices: &[DeviceProperties]) -> Option<GpuSpec> {
+pub(crate) fn completed(gpu: &GpuSpec, devices: &[DeviceProperties]) -> Option<GpuSpec> {
     let device = devices.first()?;
     let known = detect_one(device);
     let of_device = device.compute_major.zip(device.compute_minor);
@@ -79,7 +79,7 @@ pub fn completed(gpu: &GpuSpec, devices: &[DeviceProperties]) -> Option<GpuSpec>
 }
 
 /// Who makes the GPUs that a trace was recorded on: as its devices say, else as the runtime that was called.
-pub fn vendor_of(trace: &Trace) -> Option<Vendor> {
+pub(crate) fn vendor_of(trace: &Trace) -> Option<Vendor> {
     let mut of_call = ByName::new(vendor_of_call);
     let mut calls = trace.events.of_category(Category::is_runtime);
     let of_device = trace.devices.first().and_then(maker);

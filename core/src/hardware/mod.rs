@@ -10,7 +10,8 @@ pub mod roofline;
 mod table;
 mod work;
 
-pub use detect::{by_name as of_name, candidates, completed, detect, part_of_a_gpu, vendor_of};
+pub use detect::{by_name as of_name, candidates, detect};
+pub(crate) use detect::{completed, part_of_a_gpu, vendor_of};
 pub use file::{MAX_FILE_BYTES, parse};
 pub use table::GPUS;
 pub use work::{ComputeSpec, Unit, Work};
@@ -74,7 +75,7 @@ impl Precision {
     }
 
     /// The precision with this name in files.
-    pub fn of_key(key: &str) -> Option<Precision> {
+    pub(crate) fn of_key(key: &str) -> Option<Precision> {
         Precision::ALL.into_iter().find(|known| known.key() == key)
     }
 
@@ -199,7 +200,7 @@ impl Links {
     }
 
     /// Those that a group of so many ranks uses; all of them if the size is unknown.
-    pub fn gbps_among(self, n_ranks: Option<f64>) -> f64 {
+    pub(crate) fn gbps_among(self, n_ranks: Option<f64>) -> f64 {
         let peers = self.n_peers.map(f64::from).zip(n_ranks);
         let used = peers.map(|(all, ranks)| (ranks - 1.0) / all);
         self.gbps
@@ -253,7 +254,7 @@ impl GpuSpec {
 
     /// How many times the rate of matrix units in one type is that in another. Where only one basis of the latter is
     /// known, both are on that: a peak is no measure for what is achievable.
-    pub fn times_the_rate(&self, of: Precision, to: Precision, basis: Basis) -> Option<f64> {
+    pub(crate) fn times_the_rate(&self, of: Precision, to: Precision, basis: Basis) -> Option<f64> {
         let to = self.matrix_rate(to, basis)?;
         Some(self.matrix_rate(of, to.basis)?.tflops / to.tflops)
     }
@@ -271,7 +272,7 @@ impl GpuSpec {
     }
 
     /// FLOPs per byte above which GEMMs in BF16 are compute-bound, not memory-bound.
-    pub fn ridge_flops_per_byte(&self, basis: Basis) -> Option<f64> {
+    pub(crate) fn ridge_flops_per_byte(&self, basis: Basis) -> Option<f64> {
         let figure = self.matrix_rate(Precision::Bf16, basis)?;
         Some(figure.tflops * 1e3 / self.mem_bw_gbps)
     }

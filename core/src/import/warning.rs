@@ -163,12 +163,18 @@ impl Warnings {
     }
 
     /// Counts several occurrences; does nothing if `count` is 0.
-    pub fn add_many(&mut self, kind: WarningKind, count: u64, offset: Option<u64>) {
+    pub(crate) fn add_many(&mut self, kind: WarningKind, count: u64, offset: Option<u64>) {
         self.add_with(kind, count, offset, String::new());
     }
 
     /// Counts several occurrences with a detail; the first detail is kept.
-    pub fn add_with(&mut self, kind: WarningKind, count: u64, offset: Option<u64>, detail: String) {
+    pub(crate) fn add_with(
+        &mut self,
+        kind: WarningKind,
+        count: u64,
+        offset: Option<u64>,
+        detail: String,
+    ) {
         if count == 0 {
             return;
         }
@@ -202,7 +208,7 @@ impl Warnings {
     }
 
     /// The same without details, which can contain names from the trace.
-    pub fn without_details(&self) -> Warnings {
+    pub(crate) fn without_details(&self) -> Warnings {
         let mut plain = self.clone();
         for warning in &mut plain.entries {
             warning.detail.clear();

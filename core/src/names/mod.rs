@@ -46,8 +46,10 @@ pub(crate) mod words;
 
 pub use family::{Certainty, Family, family_of_kernel, family_of_op};
 pub use helper::HelperKind;
-pub use library::{Library, library_of, library_of_kernel};
-pub use op_table::{KnownOp, known_op, known_ops};
+pub use library::Library;
+pub(crate) use library::{library_of, library_of_kernel};
+pub use op_table::KnownOp;
+pub(crate) use op_table::{known_op, known_ops};
 pub(crate) use other_kind::{OtherKind, is_adapter, is_sort, takes_sparse_tensor};
 pub(crate) use triton::LoopKind;
 

@@ -38,7 +38,7 @@ const WORDS: &Words<ModuleRole> = &[
 
 impl ModuleRole {
     /// From the name of a module.
-    pub fn of_module(name: &str) -> Option<ModuleRole> {
+    pub(crate) fn of_module(name: &str) -> Option<ModuleRole> {
         classify(WORDS, name)
     }
 }

@@ -37,7 +37,7 @@ const fn labeled(label: &'static str, names: &'static [&'static str]) -> Labeled
 }
 
 /// All known ops.
-pub fn known_ops() -> impl Iterator<Item = KnownOp> {
+pub(crate) fn known_ops() -> impl Iterator<Item = KnownOp> {
     OPS.iter().flat_map(|of| {
         of.names.iter().map(|name| KnownOp {
             name,
@@ -48,7 +48,7 @@ pub fn known_ops() -> impl Iterator<Item = KnownOp> {
 }
 
 /// Looks an op up by its exact name.
-pub fn known_op(name: &str) -> Option<KnownOp> {
+pub(crate) fn known_op(name: &str) -> Option<KnownOp> {
     known_ops().find(|op| op.name == name)
 }
 

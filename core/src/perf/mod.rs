@@ -36,16 +36,18 @@ pub(crate) use dtype::{
 };
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};
-pub use models::attention::{FusedAttention, inference::names_batch};
+pub use models::attention::FusedAttention;
+pub(crate) use models::attention::inference::names_batch;
 pub use models::gemm::sizes::GemmSizes;
-pub use models::triton::fused_ops;
+pub(crate) use models::triton::fused_ops;
 pub(crate) use models::{
     attention::aten::dropout_of, collective::collective_element_bytes,
     conv::of_call as convolution_of, fft::odd_size, gemm::tf32::is_tf32_kernel,
     index::dense_gradient, index::row_bytes_of_whole, moe::expert_choices, rnn::sequential_steps,
     sort::share_of_radix_selection, sort::share_of_radix_sort, triton::template::of_all_blocks,
 };
-pub use params::{Param, Params, python_dict};
+pub(crate) use params::python_dict;
+pub use params::{Param, Params};
 pub use user::UserModels;
 
 /// The result of a model for one call.
@@ -85,7 +87,7 @@ impl Modeled {
     }
 
     /// A size of at least one among them.
-    pub fn size_of(&self, wanted: &str) -> Option<u64> {
+    pub(crate) fn size_of(&self, wanted: &str) -> Option<u64> {
         self.param(wanted)?.size()
     }
 }

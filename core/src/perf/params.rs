@@ -72,13 +72,13 @@ impl Param {
     }
 
     /// Whether it is `True`.
-    pub fn is_true(&self) -> bool {
+    pub(crate) fn is_true(&self) -> bool {
         matches!(self, Param::Flag(true))
     }
 }
 
 /// Parameters as a Python dictionary: `{'M': 141, 'bias': True, 'stride_A': (512, 1)}`.
-pub fn python_dict(params: &Params) -> String {
+pub(crate) fn python_dict(params: &Params) -> String {
     let item = |(name, value): &(&'static str, Param)| match value {
         Param::None => format!("'{name}': None"),
         Param::Text(text) => format!("'{name}': {}", string(text)),

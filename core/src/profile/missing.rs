@@ -68,7 +68,7 @@ impl Profile {
     }
 
     /// Why the causes of idle time are not reported; `None` if they are.
-    pub fn without_idle_causes(&self) -> Option<&'static str> {
+    pub(crate) fn without_idle_causes(&self) -> Option<&'static str> {
         if self.is_idle_unknown() {
             return Some(
                 "The durations of too much GPU activity are unknown, so idle time cannot be computed.",
@@ -85,7 +85,7 @@ impl Profile {
     }
 
     /// Whether so many GPU durations are unknown that idle time cannot be determined.
-    pub fn is_idle_unknown(&self) -> bool {
+    pub(crate) fn is_idle_unknown(&self) -> bool {
         /// From this share of the time on, in percent, unknown time makes idle time unreliable.
         const LEAST_PERCENT: i64 = 5;
         let unknown_ns = self.gpu.unknown_ns();
@@ -99,7 +99,7 @@ impl Profile {
     }
 
     /// There is no GPU activity, but some may be among events that are missing or have an unknown category.
-    pub fn has_lost_gpu_events(&self) -> bool {
+    pub(crate) fn has_lost_gpu_events(&self) -> bool {
         use WarningKind::*;
         let kinds = [
             MissingTime,
@@ -126,7 +126,7 @@ impl Profile {
 
     /// Whether the calls that launched GPU activity were recorded. If so, activity without one is
     /// [unattributed](crate::profile::gpu::unattributed).
-    pub fn has_launches(&self) -> bool {
+    pub(crate) fn has_launches(&self) -> bool {
         !self.launches.launches.is_empty()
     }
 

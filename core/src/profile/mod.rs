@@ -254,7 +254,7 @@ impl Profile {
 
     /// The time span that GPU metrics refer to, given the hull of the GPU activity that counts. For a window, the whole
     /// window, even if the GPU is idle at its ends; for a single GPU, the given hull.
-    pub fn gpu_span(&self, worked: Interval) -> Interval {
+    pub(crate) fn gpu_span(&self, worked: Interval) -> Interval {
         match &self.window {
             Some(of) if of.window.device.is_none() => of.gpu.hull(worked),
             _ => worked,
@@ -307,12 +307,12 @@ impl Profile {
     }
 
     /// The model that the sizes of replayed kernels are derived from; `None` where it is unknown.
-    pub fn known_model(&self) -> Option<&KnownModel> {
+    pub(crate) fn known_model(&self) -> Option<&KnownModel> {
         self.model_of_replays()?.as_ref().ok()?.as_ref()
     }
 
     /// Why the given model configuration could not be used, in a sentence; `None` if it is used or none was given.
-    pub fn config_mismatch(&self) -> Option<&str> {
+    pub(crate) fn config_mismatch(&self) -> Option<&str> {
         Some(self.model_of_replays()?.as_ref().err()?)
     }
 
@@ -329,7 +329,7 @@ impl Profile {
     }
 
     /// The call that a piece of GPU activity is attributed to; `None` for collectives.
-    pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
+    pub(crate) fn owner_of(&self, work: GpuId) -> Option<Owner> {
         let owners = self.derived.owners.get_or_init(|| owners(self));
         owners.get(work.index()).copied().flatten()
     }

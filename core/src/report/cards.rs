@@ -133,7 +133,7 @@ fn speed_up(saved_percent: f64) -> String {
 }
 
 /// Shown when the saving of a finding is unknown.
-pub const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
+pub(crate) const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
 
 /// Shown for a finding without a saving in time, in a sentence: the amount of memory that it saves, or that its saving
 /// is unknown.

@@ -274,7 +274,7 @@ fn shares(spans: &[Interval], start_ns: i64, total_ns: i64, n: usize) -> Vec<f64
 }
 
 /// The title of a mark: the name of its operation and its time.
-pub fn mark_title(profile: &Profile, mark: &Mark) -> String {
+pub(crate) fn mark_title(profile: &Profile, mark: &Mark) -> String {
     let name = format::middle_ellipsis(mark.operation.short_name(profile), 60);
     format!("{name}: {}", format::time_ns(mark.operation.kernel_ns))
 }

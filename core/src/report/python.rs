@@ -52,7 +52,7 @@ pub const LIST: Sequence = Sequence {
 };
 
 /// `(16, 559)`, `(2,)`
-pub const TUPLE: Sequence = Sequence {
+pub(crate) const TUPLE: Sequence = Sequence {
     open: '(',
     close: ')',
     after_one: ",",
@@ -69,12 +69,12 @@ impl Sequence {
     }
 
     /// Strings: `('', '1')`.
-    pub fn of_strings(self, items: &[StringId], strings: &StringTable) -> String {
+    pub(crate) fn of_strings(self, items: &[StringId], strings: &StringTable) -> String {
         self.of(items.iter().map(|item| string(strings.get(*item))))
     }
 
     /// Shapes or strides, nested: `((16, 559), (), ((2,), (3,)))`.
-    pub fn of_dims(self, dims: &[Dims], args: &ArgsTable) -> String {
+    pub(crate) fn of_dims(self, dims: &[Dims], args: &ArgsTable) -> String {
         let shape = |id: &ShapeId| self.of(args.shape(*id).iter().map(i64::to_string));
         self.of(dims.iter().map(|dims| match dims {
             Dims::One(id) => shape(id),

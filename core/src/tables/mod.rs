@@ -30,9 +30,9 @@ mod warnings;
 pub use column::{Column, ColumnType, Table};
 pub use options::{options_hash, options_text, options_together};
 pub use recording::{RecordingInfo, day_of, hidden_uri, is_hidden_uri};
+pub(crate) use schema::WARNINGS;
 pub use schema::{
     COLLECTIVES, FINDINGS, Field, KERNELS, OPS, RUNS, SCHEMA_VERSION, STEPS, TABLES, TableKind,
-    WARNINGS,
 };
 pub use status::{Failed, ReasonKind, Status};
 

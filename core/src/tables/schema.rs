@@ -117,7 +117,7 @@ pub const COLLECTIVES: &str = "collectives";
 /// The name of the table of findings.
 pub const FINDINGS: &str = "findings";
 /// The name of the table of warnings.
-pub const WARNINGS: &str = "warnings";
+pub(crate) const WARNINGS: &str = "warnings";
 
 #[rustfmt::skip]
 const RUN_COLUMNS: &[Field] = &[

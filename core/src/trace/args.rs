@@ -84,7 +84,7 @@ impl ArgsTable {
     }
 
     /// The id of a set of arguments, adding it when it is new.
-    pub fn intern(&mut self, args: OpArgs) -> OpArgsId {
+    pub(crate) fn intern(&mut self, args: OpArgs) -> OpArgsId {
         if let Some(id) = self.by_value.get(&args) {
             return *id;
         }
@@ -95,7 +95,7 @@ impl ArgsTable {
     }
 
     /// The id of a shape, adding it when it is new.
-    pub fn intern_shape(&mut self, sizes: &[i64]) -> ShapeId {
+    pub(crate) fn intern_shape(&mut self, sizes: &[i64]) -> ShapeId {
         if let Some(id) = self.shape_index.get(sizes) {
             return *id;
         }
@@ -108,7 +108,7 @@ impl ArgsTable {
     }
 
     /// Parses `Input Dims` such as `[[16, 559], [], [[2], [3]]]`, including tuples and lists written as text.
-    pub fn parse_dims(&mut self, json: &str) -> Option<Box<[Dims]>> {
+    pub(crate) fn parse_dims(&mut self, json: &str) -> Option<Box<[Dims]>> {
         let items = list_of(json)?;
         items.iter().map(|item| self.dims(item)).collect()
     }

@@ -76,7 +76,7 @@ impl TraceBuilder {
     }
 
     /// A link id from any other spelling.
-    pub fn spelled_link(&mut self, spelling: &str) -> LinkId {
+    pub(crate) fn spelled_link(&mut self, spelling: &str) -> LinkId {
         let spelling = self.trace.strings.intern(spelling);
         self.trace.link_ids.spelled(spelling)
     }
@@ -101,7 +101,7 @@ impl TraceBuilder {
     }
 
     /// Notes an event's `Sequence number`.
-    pub fn sequence_number(&mut self, event: EventId, number: i64) {
+    pub(crate) fn sequence_number(&mut self, event: EventId, number: i64) {
         let numbers = &mut self.trace.sequence_numbers;
         // The number may come with the second half of an event, after later events have started.
         let at = match numbers.last() {
@@ -114,19 +114,19 @@ impl TraceBuilder {
     }
 
     /// Notes the recorded duration of an event if it cannot be true.
-    pub fn untrue_duration(&mut self, event: EventId, dur_ns: i64) {
+    pub(crate) fn untrue_duration(&mut self, event: EventId, dur_ns: i64) {
         self.trace.unreliable_durations.push((event, dur_ns));
     }
 
     /// Adds the start of a host-to-device flow.
     #[inline]
-    pub fn flow_start(&mut self, id: LinkId, track: TrackId) {
+    pub(crate) fn flow_start(&mut self, id: LinkId, track: TrackId) {
         self.trace.flows.starts.push(FlowPoint { id, track });
     }
 
     /// Adds the end of a host-to-device flow.
     #[inline]
-    pub fn flow_end(&mut self, id: LinkId, track: TrackId) {
+    pub(crate) fn flow_end(&mut self, id: LinkId, track: TrackId) {
         self.trace.flows.ends.push(FlowPoint { id, track });
     }
 
@@ -136,7 +136,7 @@ impl TraceBuilder {
     }
 
     /// Labels a process ("CPU", "GPU 0").
-    pub fn process_label(&mut self, pid: StringId, label: StringId) {
+    pub(crate) fn process_label(&mut self, pid: StringId, label: StringId) {
         self.process_labels.insert(pid, label);
     }
 

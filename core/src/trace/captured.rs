@@ -132,12 +132,12 @@ impl Trace {
     }
 
     /// The first uid that no event has, recorded or added.
-    pub fn next_uid(&self) -> u64 {
+    pub(crate) fn next_uid(&self) -> u64 {
         self.n_events_read.max(self.captured.next_uid)
     }
 
     /// For an added call the recorded launch above it; for a recorded call the call itself.
-    pub fn recorded_call(&self, call: EventId) -> EventId {
+    pub(crate) fn recorded_call(&self, call: EventId) -> EventId {
         self.captured.launch_of(call).unwrap_or(call)
     }
 }

@@ -22,7 +22,7 @@ pub struct DeviceProperties {
 impl DeviceProperties {
     /// Parses the value of the `deviceProperties` key, and says whether it was valid JSON. Entries that cannot be read
     /// are left out.
-    pub fn parse_all(json: &str) -> (Vec<DeviceProperties>, bool) {
+    pub(crate) fn parse_all(json: &str) -> (Vec<DeviceProperties>, bool) {
         let read = |json: &str| match serde_json::from_str(json) {
             Ok(serde_json::Value::Array(entries)) => {
                 Some(entries.iter().map(DeviceProperties::from_json).collect())

@@ -204,7 +204,7 @@ impl EventTable {
     }
 
     /// The rows of one category, in file order.
-    pub fn in_category(&self, category: Category) -> impl Iterator<Item = EventId> {
+    pub(crate) fn in_category(&self, category: Category) -> impl Iterator<Item = EventId> {
         self.of_category(move |of| of == category)
     }
 
@@ -258,19 +258,19 @@ impl EventTable {
     }
 
     /// Moves the start of an event; the duration stays.
-    pub fn move_by_ns(&mut self, id: EventId, by_ns: i64) {
+    pub(crate) fn move_by_ns(&mut self, id: EventId, by_ns: i64) {
         let ts_ns = self.ts_ns(id).saturating_add(by_ns);
         self.ts_ns.set(id.index(), ts_ns);
     }
 
     /// Sets a duration that was unknown when the event was added, or that turned out to be wrong.
-    pub fn set_dur_ns(&mut self, id: EventId, dur_ns: Option<i64>) {
+    pub(crate) fn set_dur_ns(&mut self, id: EventId, dur_ns: Option<i64>) {
         self.dur_ns.set(id.index(), dur_ns);
     }
 
     /// Adds details that were unknown when the event was added: `External id`, `correlation` and arguments. Known ones
     /// stay as they are.
-    pub fn fill_in(
+    pub(crate) fn fill_in(
         &mut self,
         id: EventId,
         (external_id, correlation): (Option<LinkId>, Option<LinkId>),

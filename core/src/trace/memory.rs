@@ -20,7 +20,7 @@ impl MemoryDevice {
     pub(crate) const HIP: i16 = 6;
 
     /// Whether it allocates the memory of the CPU.
-    pub fn is_cpu(self) -> bool {
+    pub(crate) fn is_cpu(self) -> bool {
         self.kind == Self::CPU
     }
 }
@@ -129,7 +129,7 @@ impl MemoryTable {
     }
 
     /// Appends an allocation that failed.
-    pub fn push_failed(&mut self, failed: FailedAllocation) {
+    pub(crate) fn push_failed(&mut self, failed: FailedAllocation) {
         self.failed.push(failed);
     }
 

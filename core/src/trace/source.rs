@@ -22,7 +22,7 @@ labeled! {
 
 impl Source {
     /// Whether PyTorch wrote it, so that the report may refer to PyTorch's operators and settings.
-    pub fn is_pytorch(self) -> bool {
+    pub(crate) fn is_pytorch(self) -> bool {
         matches!(self, Source::Kineto | Source::KinetoPerfetto)
     }
 }

@@ -40,7 +40,7 @@ impl Default for StringTable {
 
 impl StringTable {
     /// The empty string's id.
-    pub const EMPTY: StringId = StringId(0);
+    pub(crate) const EMPTY: StringId = StringId(0);
 
     /// The most text that one table holds; offsets are `u32`.
     const MAX_TEXT: usize = 1 << 31;
@@ -48,7 +48,7 @@ impl StringTable {
     /// The id of a string, adding it when it is new.
     ///
     /// A full table (2 GiB of distinct text) returns the id of the empty string.
-    pub fn intern(&mut self, string: &str) -> StringId {
+    pub(crate) fn intern(&mut self, string: &str) -> StringId {
         let hash = hash_bytes(string.as_bytes());
         let StringTable { text, ends, index } = self;
         let is_same = |id: &StringId| is_same(slice(text, ends, *id).as_bytes(), string.as_bytes());
@@ -72,7 +72,7 @@ impl StringTable {
 
     /// Like [`StringTable::find`], for bytes that may not be UTF-8; whatever is found is.
     #[inline]
-    pub fn find_bytes(&self, bytes: &[u8]) -> Option<StringId> {
+    pub(crate) fn find_bytes(&self, bytes: &[u8]) -> Option<StringId> {
         let is_same = |id: &StringId| is_same(self.get(*id).as_bytes(), bytes);
         self.index.find(hash_bytes(bytes), is_same).copied()
     }

@@ -39,7 +39,7 @@ pub struct TrackTable {
 
 impl TrackTable {
     /// The id of a pair, adding it when it is new.
-    pub fn intern(&mut self, pid: StringId, tid: StringId) -> TrackId {
+    pub(crate) fn intern(&mut self, pid: StringId, tid: StringId) -> TrackId {
         *self.index.entry((pid, tid)).or_insert_with(|| {
             let id = TrackId(self.tracks.len() as u32);
             self.tracks.push(Track {

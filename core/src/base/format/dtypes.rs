@@ -11,7 +11,7 @@ pub fn dtype(spelling: &str) -> Option<&'static str> {
 
 /// PyTorch's name of a type, whatever its namespace, case and language: `bfloat16` for "c10::BFloat16",
 /// "torch.bfloat16" and "bf16". An unknown type is only lowercased.
-pub fn plain_dtype(spelling: &str) -> Cow<'static, str> {
+pub(crate) fn plain_dtype(spelling: &str) -> Cow<'static, str> {
     let mut plain = spelling.trim().to_ascii_lowercase();
     let has_namespace = plain.bytes().any(|byte| matches!(byte, b':' | b'.'));
     for namespace in ["c10::", "at::", "torch."].iter().filter(|_| has_namespace) {

@@ -29,7 +29,7 @@ pub fn kernel_name(name: &str) -> String {
 }
 
 /// The name of an operation for display: that of a kernel without an operator is shortened.
-pub fn operation_name(name: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn operation_name(name: &str) -> std::borrow::Cow<'_, str> {
     let is_signature = name.starts_with("void ") || name.starts_with("_Z");
     match is_signature {
         true => kernel_name(name).into(),

@@ -27,7 +27,7 @@ const NAMES: &[&str] = &["Adam", "Python", "Triton"];
 
 /// A label or title for use within a sentence: "tiny batched GEMMs" for "Tiny batched GEMMs". Abbreviations and names
 /// stay.
-pub fn in_sentence(label: &str) -> String {
+pub(crate) fn in_sentence(label: &str) -> String {
     let is_letter = |letter: char| letter.is_alphanumeric();
     let word = label.split(|letter| !is_letter(letter)).next();
     let mut rest = word.unwrap_or_default().chars().skip(1).peekable();

@@ -99,7 +99,7 @@ impl fmt::Display for Bad {
 impl std::error::Error for Bad {}
 
 /// Whether bytes start like a summary, compressed or not, as opposed to a trace. The first 64 kB are enough.
-pub fn is_summary(start: &[u8]) -> bool {
+pub(crate) fn is_summary(start: &[u8]) -> bool {
     gzip_json::starts_with(start, START)
 }
 

@@ -35,7 +35,7 @@ use super::rows::Status;
 use super::texts::Text;
 use crate::base::labels::labeled;
 
-pub use file::{Bad, FORMAT, is_summary};
+pub use file::{Bad, FORMAT};
 pub use make::Options;
 pub use within::MOST_BYTES;
 

@@ -87,7 +87,7 @@ pub fn parse(name: &str) -> Option<Batch> {
 }
 
 /// A batch annotation reduced to the known words and numbers of its grammar; `None` for any other annotation.
-pub fn without_own_words(name: &str) -> Option<String> {
+pub(crate) fn without_own_words(name: &str) -> Option<String> {
     let grammar = GRAMMARS.iter().find(|one| one.read(name).is_some())?;
     let Form::Words { open, known, .. } = grammar.form else {
         return Some(name.to_owned());

@@ -8,7 +8,8 @@ mod grammar;
 
 use crate::base::labels::labeled;
 
-pub use grammar::{parse, without_own_words};
+pub use grammar::parse;
+pub(crate) use grammar::without_own_words;
 
 labeled! {
     /// The engines that write such annotations.
@@ -183,7 +184,7 @@ impl Batch {
     }
 
     /// Average number of tokens that a request in decode attends to.
-    pub fn mean_context(&self) -> Option<f64> {
+    pub(crate) fn mean_context(&self) -> Option<f64> {
         let (sk, requests) = (self.generation.sk?, self.generation.requests?);
         (requests > 0).then(|| sk as f64 / requests as f64)
     }
@@ -199,13 +200,13 @@ impl Batch {
     }
 
     /// Whether speculative decoding is used, so that fewer tokens are output than computed.
-    pub fn speculates(&self) -> bool {
+    pub(crate) fn speculates(&self) -> bool {
         let tokens = self.generation.sq.zip(self.generation.requests);
         self.is_speculative || tokens.is_some_and(|(tokens, requests)| tokens > requests)
     }
 
     /// Whether it has the lengths that the FLOPs of attention depend on.
-    pub fn has_lengths(&self) -> bool {
+    pub(crate) fn has_lengths(&self) -> bool {
         self.tier == Tier::Detailed && self.tokens().is_some_and(|tokens| tokens > 0)
     }
 }

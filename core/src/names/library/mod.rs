@@ -113,7 +113,7 @@ impl Library {
 }
 
 /// The library of a kernel, copy or fill from its name alone; `None` if the name does not tell.
-pub fn library_of_kernel(name: &str) -> Option<Library> {
+pub(crate) fn library_of_kernel(name: &str) -> Option<Library> {
     first_match(KERNEL_RULES, name)
 }
 
@@ -121,7 +121,7 @@ pub fn library_of_kernel(name: &str) -> Option<Library> {
 ///
 /// An operator named after its library determines the library of all that it launches: the layout changes and the GEMM
 /// below a `miopen` convolution are that library's choice.
-pub fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
+pub(crate) fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
     op.and_then(|op| first_match(OP_RULES, op)).or_else(|| {
         let library = library_of_kernel(kernel?)?;
         let is_vendors = library == Cutlass && op.is_some_and(is_gemm) && is_generated(kernel?);

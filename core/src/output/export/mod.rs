@@ -18,7 +18,7 @@ pub mod markdown {
     /// For decision makers.
     pub const FAIR: &str = "standalone_analysis_fair.md";
     /// For reviewers.
-    pub const ROUGH: &str = "standalone_analysis_rough.md";
+    pub(crate) const ROUGH: &str = "standalone_analysis_rough.md";
 }
 
 /// One file.

@@ -160,7 +160,7 @@ impl Document {
     }
 
     /// Adds a list, unless it is empty.
-    pub fn bullets(&mut self, items: impl IntoIterator<Item = Line>) {
+    pub(crate) fn bullets(&mut self, items: impl IntoIterator<Item = Line>) {
         let items: Vec<Line> = items.into_iter().collect();
         if !items.is_empty() {
             self.blocks.push(Block::Bullets(items));
@@ -181,7 +181,7 @@ impl Document {
     }
 
     /// Adds a paragraph if the document is empty.
-    pub fn or_text(&mut self, text: &str) {
+    pub(crate) fn or_text(&mut self, text: &str) {
         if self.blocks.is_empty() {
             self.text(text);
         }

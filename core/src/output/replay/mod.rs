@@ -22,4 +22,4 @@ mod tests;
 pub use crate::profile::operations::reproducer::Reason;
 pub use candidates::{Candidate, candidates};
 pub(crate) use package::mark;
-pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};
+pub use package::{Entry, LeftOut, Package, README};

@@ -18,9 +18,9 @@ use crate::profile::operations::reproducer::reason::Reason;
 use crate::report::Report;
 
 /// The program that runs a package. It requires only PyTorch.
-pub const RUNNER: &str = include_str!("batched_replay.py");
+pub(crate) const RUNNER: &str = include_str!("batched_replay.py");
 /// The name of [`RUNNER`].
-pub const RUNNER_NAME: &str = "batched_replay.py";
+pub(crate) const RUNNER_NAME: &str = "batched_replay.py";
 /// The general text of a package's README, before the lists of its content.
 pub const README: &str = include_str!("README.md");
 
@@ -121,7 +121,7 @@ impl Package {
     }
 
     /// `replay_ir.json`: a list, one operation per line.
-    pub fn ir(&self) -> Vec<u8> {
+    pub(crate) fn ir(&self) -> Vec<u8> {
         let entries = self.entries.iter().map(|entry| entry.json.to_string());
         let lines = format::joined(entries, ",\n");
         match lines.is_empty() {

@@ -170,7 +170,7 @@ impl LanguageModel {
     }
 
     /// The experts of a layer, counted from 0.
-    pub fn experts_of(&self, layer: usize) -> Option<Experts> {
+    pub(crate) fn experts_of(&self, layer: usize) -> Option<Experts> {
         self.experts
             .filter(|experts| layer as u64 >= experts.first_dense)
     }

@@ -81,7 +81,7 @@ labeled! {
 
 impl Role {
     /// Whether it moves tokens to experts and back, as opposed to the expert GEMMs.
-    pub fn is_routing(self) -> bool {
+    pub(crate) fn is_routing(self) -> bool {
         matches!(self, Role::TopK | Role::Sort | Role::Pad | Role::Combine)
     }
 }

@@ -10,7 +10,7 @@ use crate::profile::launch::process;
 use crate::trace::{ByName, EventId, StringId, Trace};
 
 /// Prefix of autograd engine calls; the name of the backward function follows.
-pub const ENGINE_CALL: &str = "autograd::engine::evaluate_function: ";
+pub(crate) const ENGINE_CALL: &str = "autograd::engine::evaluate_function: ";
 
 /// Whether a call is an autograd engine call, by its name.
 pub(crate) fn is_engine_call(name: &str) -> bool {
@@ -56,12 +56,12 @@ impl Autograd {
     }
 
     /// The forward call of an autograd engine call.
-    pub fn forward_of(&self, engine_call: EventId) -> Option<EventId> {
+    pub(crate) fn forward_of(&self, engine_call: EventId) -> Option<EventId> {
         self.forward_of.get(&engine_call).copied()
     }
 
     /// The autograd engine call that computes the gradient of a forward call.
-    pub fn backward_of(&self, forward: EventId) -> Option<EventId> {
+    pub(crate) fn backward_of(&self, forward: EventId) -> Option<EventId> {
         self.backward_of.get(&forward).copied()
     }
 }

@@ -75,7 +75,7 @@ impl Recompute {
     }
 
     /// True for a recomputing call and for every call below it.
-    pub fn has_node(&self, node: NodeId) -> bool {
+    pub(crate) fn has_node(&self, node: NodeId) -> bool {
         self.nodes.get(node.index()).copied().unwrap_or(false)
     }
 

@@ -12,7 +12,7 @@ struct Training(bool);
 
 impl Profile {
     /// Whether a backward pass or a step of an optimizer was recorded, anywhere in the trace.
-    pub fn is_training(&self) -> bool {
+    pub(crate) fn is_training(&self) -> bool {
         self.once(|| Training(find(&self.trace))).0
     }
 }

@@ -150,7 +150,7 @@ impl GpuTable {
     }
 
     /// The time for which it is unknown whether the GPU was busy, because durations are missing.
-    pub fn unknown_ns(&self) -> i64 {
+    pub(crate) fn unknown_ns(&self) -> i64 {
         if self.may_run.is_empty() {
             return 0;
         }

@@ -93,7 +93,7 @@ impl Unattributed {
     }
 
     /// Count and time by reason, longest first; only reasons that occur.
-    pub fn by_reason(&self, profile: &Profile) -> Vec<(Reason, Tally)> {
+    pub(crate) fn by_reason(&self, profile: &Profile) -> Vec<(Reason, Tally)> {
         let mut tallies = Reason::ALL.map(|reason| (reason, Tally::default()));
         for (id, reason) in &self.work {
             let ns = profile.gpu.get(*id).map_or(0, |work| work.span.length());

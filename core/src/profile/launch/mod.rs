@@ -32,7 +32,7 @@ use ranks::Ranks;
 use repeated::Repeated;
 use table::LinkTable;
 
-pub use size::launch_size;
+pub(crate) use size::launch_size;
 
 row_id! {
     /// A row of the GPU activity of a trace, in file order.
@@ -161,12 +161,12 @@ impl Launches {
     }
 
     /// Number of pieces linked by correlation id because they have no flow.
-    pub fn n_by_correlation(&self) -> u64 {
+    pub(crate) fn n_by_correlation(&self) -> u64 {
         self.by_correlation.len() as u64
     }
 
     /// Number of pieces assigned to operators because no launching call was recorded.
-    pub fn n_of_operators(&self) -> u64 {
+    pub(crate) fn n_of_operators(&self) -> u64 {
         match self.are_of_operators {
             true => self.launches.len() as u64,
             false => 0,
@@ -179,13 +179,13 @@ impl Launches {
     }
 
     /// Number of pieces that calls of several processes could have launched, because they have the same correlation id.
-    pub fn n_ambiguous(&self) -> u64 {
+    pub(crate) fn n_ambiguous(&self) -> u64 {
         self.ambiguous.len() as u64
     }
 
     /// Number of pieces whose id belongs to several calls of one process, or to a call that cannot have launched all of
     /// them.
-    pub fn n_repeated(&self) -> u64 {
+    pub(crate) fn n_repeated(&self) -> u64 {
         self.repeated.len() as u64
     }
 
@@ -244,7 +244,7 @@ impl Launches {
 
 /// True for the call that launches a graph, by its name: `cudaGraphLaunch`, `hipGraphLaunch`, `cuGraphLaunch`,
 /// `cudaGraphLaunch_ptsz`.
-pub fn is_graph_launch(name: &str) -> bool {
+pub(crate) fn is_graph_launch(name: &str) -> bool {
     name.contains("GraphLaunch")
 }
 

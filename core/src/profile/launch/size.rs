@@ -6,7 +6,7 @@ use crate::trace::{EventId, Trace};
 /// Grid and block of a launch, as recorded with the kernel; `None` if not recorded.
 ///
 /// On AMD GPUs, the grid counts threads instead of blocks for calls that take a number of threads.
-pub fn launch_size(trace: &Trace, kernel: EventId) -> Option<([u64; 3], [u64; 3])> {
+pub(crate) fn launch_size(trace: &Trace, kernel: EventId) -> Option<([u64; 3], [u64; 3])> {
     let args = trace.strings.get(trace.events.extra_args(kernel)?);
     Some((three(args, "grid")?, three(args, "block")?))
 }

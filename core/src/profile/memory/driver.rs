@@ -26,7 +26,7 @@ pub struct DriverUse {
 struct DriverUses(Arc<[DriverUse]>);
 
 /// The driver calls of a trace or window, in time order.
-pub fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
+pub(crate) fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
     Arc::clone(&profile.once(|| DriverUses(find(profile).into())).0)
 }
 

@@ -125,7 +125,7 @@ impl DeviceMemory {
     }
 
     /// What modules hold at the peak, largest first; empty if no modules were recorded.
-    pub fn peak_by_module(&self, profile: &Profile) -> Vec<ModuleHolder> {
+    pub(crate) fn peak_by_module(&self, profile: &Profile) -> Vec<ModuleHolder> {
         let trace = &profile.trace;
         let mut names = trace.strings.iter();
         if !names.any(|(_, name)| is_module(name)) {
@@ -161,7 +161,7 @@ impl DeviceMemory {
     }
 
     /// Memory in use at the peak by block size, largest first.
-    pub fn peak_by_size(&self) -> Vec<SizeHolder> {
+    pub(crate) fn peak_by_size(&self) -> Vec<SizeHolder> {
         let groups = grouped(self.live_at_peak(), |block| block.bytes).into_iter();
         groups
             .map(|(each_bytes, blocks)| SizeHolder {

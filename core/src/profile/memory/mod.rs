@@ -30,7 +30,8 @@ use crate::base::sort::Arranged;
 use crate::trace::{EventId, FailedAllocation, MemoryDevice, Trace};
 
 pub use crate::names::memory::DriverCall;
-pub use driver::{DriverUse, driver_uses};
+pub use driver::DriverUse;
+pub(crate) use driver::driver_uses;
 pub use groups::{Holder, ModuleHolder, OperatorMemory, SizeHolder};
 pub(crate) use owners::requester;
 
@@ -61,7 +62,7 @@ impl Point {
     }
 
     /// Reserved bytes that are not in use; `None` if nothing is reserved.
-    pub fn unused_bytes(self) -> Option<u64> {
+    pub(crate) fn unused_bytes(self) -> Option<u64> {
         let unused = self.reserved.checked_sub(self.allocated);
         unused.filter(|_| self.reserved > 0)
     }
@@ -82,7 +83,7 @@ pub struct Block {
 
 impl Block {
     /// Whether it is in use after a report.
-    pub fn lives_at(&self, position: usize) -> bool {
+    pub(crate) fn lives_at(&self, position: usize) -> bool {
         let after = |freed: u32| freed as usize > position;
         self.born as usize <= position && self.freed.is_none_or(after)
     }
@@ -161,12 +162,12 @@ impl DeviceMemory {
     }
 
     /// The part allocated before the recording, in percent of the peak.
-    pub fn before_percent(&self) -> Option<f64> {
+    pub(crate) fn before_percent(&self) -> Option<f64> {
         share(self.before_at_peak, self.peak.allocated)
     }
 
     /// How long a block was in use; `None` if it was not released.
-    pub fn life_ns(&self, block: &Block) -> Option<i64> {
+    pub(crate) fn life_ns(&self, block: &Block) -> Option<i64> {
         let ts_ns = |at: u32| self.curve.get(at as usize).map(|point| point.ts_ns);
         Some(ts_ns(block.freed?)?.saturating_sub(ts_ns(block.born)?))
     }

@@ -63,7 +63,7 @@ pub(crate) fn named_steps(profile: &Profile) -> Arc<[Step]> {
 }
 
 /// The steps during which a device has memory reports, in order of time.
-pub fn memory_by_step(profile: &Profile, device: &DeviceMemory) -> Vec<StepMemory> {
+pub(crate) fn memory_by_step(profile: &Profile, device: &DeviceMemory) -> Vec<StepMemory> {
     let steps = named_steps(profile);
     let of_step = steps.iter().filter_map(|step| {
         let reports = device.within(step.span);

@@ -82,7 +82,7 @@ pub struct Operation {
 
 impl Operation {
     /// Whether its calls choose the fastest of several kernels: their time says nothing about the work of a step.
-    pub fn is_tuning(&self) -> bool {
+    pub(crate) fn is_tuning(&self) -> bool {
         !self.trials.is_empty()
     }
 
@@ -189,7 +189,7 @@ impl Operation {
     }
 
     /// Whether it has its own row in the sheet of operations; a part is in the row of the whole.
-    pub fn has_own_row(&self) -> bool {
+    pub(crate) fn has_own_row(&self) -> bool {
         self.is_linked && !self.is_part
     }
 
@@ -255,7 +255,7 @@ impl Operation {
     }
 
     /// Kernel time that is computation, excluding collectives and copies.
-    pub fn computing_ns(&self, profile: &Profile) -> i64 {
+    pub(crate) fn computing_ns(&self, profile: &Profile) -> i64 {
         let is_computing = |id: &GpuId| {
             let work = profile.gpu.get(*id);
             work.is_some_and(|work| work.class == GpuClass::Computation)

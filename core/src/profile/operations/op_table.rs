@@ -164,7 +164,7 @@ impl OpTable {
     }
 
     /// The call that owns a piece of GPU activity.
-    pub fn op_of(&self, work: GpuId) -> Option<OpId> {
+    pub(crate) fn op_of(&self, work: GpuId) -> Option<OpId> {
         self.op_of.get(work.index()).copied().flatten()
     }
 

@@ -47,7 +47,7 @@ pub struct PerfRow {
 }
 
 /// Collects the rows of a trace; each piece of GPU activity is in one of them. Collectives are excluded.
-pub fn perf_rows(profile: &Profile) -> Vec<PerfRow> {
+pub(crate) fn perf_rows(profile: &Profile) -> Vec<PerfRow> {
     let mut walk = Walk::new(profile);
     walk.run();
     walk.add_leftovers();
@@ -458,12 +458,12 @@ impl Walk<'_> {
 }
 
 /// The reference's name for a kernel with its own row.
-pub fn leftover_name(caller: &str, kernel: &str) -> String {
+pub(crate) fn leftover_name(caller: &str, kernel: &str) -> String {
     format!("{caller}->{kernel} (Synthetic Op)")
 }
 
 /// The GPU activity of the backward passes of a call and of everything below it; `None` if no backward pass is linked.
-pub fn backward_work(
+pub(crate) fn backward_work(
     profile: &Profile,
     autograd: &Autograd,
     forward: NodeId,

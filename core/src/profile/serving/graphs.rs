@@ -70,7 +70,7 @@ impl GraphFacts {
 
     /// The batch size it was captured for, as far as it is known: the size in the annotations; otherwise, for a graph
     /// with a profiler id, the largest batch it is used for, which is a lower bound.
-    pub fn captured_for(&self) -> Option<CapturedFor> {
+    pub(crate) fn captured_for(&self) -> Option<CapturedFor> {
         let named = self.range(|batch| batch.padded_to);
         if let Some((_, requests)) = named {
             return Some(CapturedFor {
@@ -87,7 +87,7 @@ impl GraphFacts {
 
     /// The average share of padding in the captured batch, in percent; a lower bound if no annotation contains the
     /// captured size.
-    pub fn padding_percent(&self) -> Option<f64> {
+    pub(crate) fn padding_percent(&self) -> Option<f64> {
         let captured = self.captured_for()?;
         let real = |batch: Batch| match captured.is_named {
             true => batch.requests(),

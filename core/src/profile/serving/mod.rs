@@ -44,7 +44,7 @@ use stages::Modules;
 pub use stages::{Stage, StageKind};
 pub use steady::{Steady, SteadyKind};
 pub use steps::NamedBy;
-pub use tokens::served_tokens;
+pub(crate) use tokens::served_tokens;
 
 /// A step of a serving engine, or a run of a diffusion pipeline.
 #[derive(Debug, Clone, PartialEq)]
@@ -245,7 +245,7 @@ impl Serving {
 
     /// How long a step of a phase takes: the median from start to start, if each is followed by another one on its
     /// thread; otherwise the median of their own spans.
-    pub fn step_time(&self, phase: Option<Phase>) -> Option<StepTime> {
+    pub(crate) fn step_time(&self, phase: Option<Phase>) -> Option<StepTime> {
         let mut before: Map<TrackId, (bool, i64)> = Map::default();
         let apart = self.steps.iter().filter_map(|step| {
             let start_ns = step.activity?.span.start_ns;

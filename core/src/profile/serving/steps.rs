@@ -21,7 +21,7 @@ pub enum NamedBy {
 
 impl NamedBy {
     /// Whether they were inferred from repetition on the GPU.
-    pub fn is_inferred(self) -> bool {
+    pub(crate) fn is_inferred(self) -> bool {
         matches!(self, NamedBy::Replays | NamedBy::Kernels)
     }
 }

@@ -5,7 +5,7 @@ use crate::trace::{Category, Trace};
 
 /// Total context and generated tokens of all steps whose annotations count them. Uses annotations on the CPU or, if
 /// there are none, on the GPU.
-pub fn served_tokens(trace: &Trace) -> Option<(f64, f64)> {
+pub(crate) fn served_tokens(trace: &Trace) -> Option<(f64, f64)> {
     let of_category = |category: Category| {
         let annotations = trace.events.of_category(move |of| of == category);
         let batches = annotations.filter_map(|event| batch::parse(trace.name(event)));

@@ -62,7 +62,7 @@ pub fn steps(trace: &Trace) -> Vec<Step> {
 }
 
 /// All ranges that the program named on the CPU, including nested ones, sorted by start.
-pub fn named_ranges(trace: &Trace) -> Vec<Step> {
+pub(crate) fn named_ranges(trace: &Trace) -> Vec<Step> {
     let events = &trace.events;
     let named = events.in_category(Category::UserAnnotation);
     let ranges = named.filter_map(|event| {

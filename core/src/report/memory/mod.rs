@@ -47,7 +47,7 @@ pub struct DeviceView {
 }
 
 /// The message if no allocator reported anything.
-pub const NOT_RECORDED: &str = "This trace has no memory events.";
+pub(crate) const NOT_RECORDED: &str = "This trace has no memory events.";
 /// How to record them, with PyTorch's profiler.
 const HOW_TO_RECORD: &str = "Record with `profile(profile_memory=True)` to see memory in use over time, what holds the peak, and which operators allocate.";
 

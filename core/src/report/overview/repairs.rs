@@ -67,7 +67,7 @@ impl RepairedFigure {
     }
 
     /// The change caused by the repair.
-    pub fn change_ns(&self) -> i64 {
+    pub(crate) fn change_ns(&self) -> i64 {
         self.repaired_ns.saturating_sub(self.recorded_ns)
     }
 

@@ -134,7 +134,7 @@ fn heads<'a>(input: &OpInput<'a>, q: usize, kv: usize, d_v: Option<f64>) -> Opti
 }
 
 /// Whether an annotation has the lengths of a step's requests.
-pub fn names_batch(annotation: &str) -> bool {
+pub(crate) fn names_batch(annotation: &str) -> bool {
     Requests::parse(annotation).is_some()
 }
 

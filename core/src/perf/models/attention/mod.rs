@@ -178,7 +178,7 @@ impl FusedAttention {
     }
 
     /// Number of scores.
-    pub fn scores(self) -> Option<u64> {
+    pub(crate) fn scores(self) -> Option<u64> {
         self.elements(self.n_q, self.n_kv)
     }
 
@@ -188,7 +188,7 @@ impl FusedAttention {
     }
 
     /// Whether Q, K or V has this many elements.
-    pub fn is_operand(self, elements: u64) -> bool {
+    pub(crate) fn is_operand(self, elements: u64) -> bool {
         let operands = [
             (self.n_q, self.d_qk),
             (self.n_kv, self.d_qk),

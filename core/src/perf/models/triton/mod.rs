@@ -135,7 +135,7 @@ const LONG_NAMES: [&str; 24] = [
 
 /// The ops in a kernel's name: `triton_poi_fused__to_copy_add_mul_3` fuses `_to_copy`, `add`, `mul`. An op that occurs
 /// several times is listed once.
-pub fn fused_ops(name: &str) -> Vec<&str> {
+pub(crate) fn fused_ops(name: &str) -> Vec<&str> {
     let Some((_, list)) = name.split_once("_fused_") else {
         return Vec::new();
     };

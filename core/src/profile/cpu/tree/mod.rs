@@ -247,12 +247,12 @@ impl CallTree {
     }
 
     /// A call and its callers, innermost first.
-    pub fn with_ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    pub(crate) fn with_ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(node), |node| self.parent(*node))
     }
 
     /// The calls around an event, innermost first; none for an event that is not in the tree.
-    pub fn calls_around(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
+    pub(crate) fn calls_around(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
         let node = self.node_of(event).into_iter();
         let above = node.flat_map(|node| self.ancestors(node));
         above.filter_map(|node| self.event(node))

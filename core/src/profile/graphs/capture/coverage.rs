@@ -294,7 +294,7 @@ impl Coverage {
     }
 
     /// Captured launches that replays lack, in a sentence; `None` if there are none.
-    pub fn unrecorded(&self) -> Option<String> {
+    pub(crate) fn unrecorded(&self) -> Option<String> {
         let merged = self.graphs.iter().filter(|graph| graph.n_merged > 0);
         let lacking = merged.filter(|graph| graph.n_unrecorded > 0);
         let (n_launches, n_replays) = lacking.fold((0, 0), |(launches, replays), graph| {

@@ -36,7 +36,7 @@ impl Call {
 
 /// Whether an operation can be run again on its own: its operator can be called by name, and everything it needs was
 /// recorded.
-pub fn is_callable(profile: &Profile, operation: &Operation) -> bool {
+pub(crate) fn is_callable(profile: &Profile, operation: &Operation) -> bool {
     call(profile, operation, None).is_ok()
 }
 

@@ -5,5 +5,5 @@ pub(crate) mod entry;
 pub(crate) mod fill;
 pub(crate) mod reason;
 
-pub use entry::is_callable;
+pub(crate) use entry::is_callable;
 pub use reason::Reason;
