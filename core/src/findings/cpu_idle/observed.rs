@@ -170,6 +170,7 @@ impl<'a> Observed<'a> {
     pub(super) fn are_steps_eager(&self, input: &Input) -> bool {
         /// Engines capture graphs for up to about this many tokens.
         const MOST_TOKENS: u64 = 512;
+        const MOST_OF_RUN_PERCENT: f64 = 50.0;
         let Some(serving) = input.profile.serving() else {
             return false;
         };
@@ -183,7 +184,7 @@ impl<'a> Observed<'a> {
         serving.shape.kind == ShapeKind::Eager
             && !self.idle.has_graphs
             && n_small * 2 > working.count()
-            && self.idle.idle_percent() > 50.0
+            && self.idle.idle_percent() > MOST_OF_RUN_PERCENT
     }
 
     /// Whether the CPU spends most of the gaps in launch calls that take far longer than usual.

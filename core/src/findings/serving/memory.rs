@@ -3,6 +3,7 @@
 use super::{Issue, Kind, Source};
 use crate::assess::{Evaluation, ReportOptions};
 use crate::findings::Estimate;
+use crate::findings::engine::outcome::weighted;
 use crate::findings::prelude::*;
 use crate::hardware::Basis;
 use crate::hardware::roofline::{Bound, Roofline};
@@ -279,6 +280,16 @@ pub(super) fn unknown(source: &Source) -> Option<String> {
     })
 }
 
+/// An operation of serving steps that has nothing to gain.
+struct AtRoofline<'a> {
+    /// Its index among the operations.
+    at: usize,
+    operation: &'a Operation,
+    evaluation: &'a Evaluation,
+    /// At most 100.
+    percent: f64,
+}
+
 /// Operations of serving steps that have nothing to gain: estimates consider 75 % of roofline as reached.
 pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
     const REACHED_PERCENT: f64 = 75.0;
@@ -288,72 +299,70 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Issue> {
     let Some(total_ns) = input.total_ns().filter(|_| source.serving.is_some()) else {
         return Vec::new();
     };
-    let at_roofline = input
+    let reached = input
         .operations()
         .filter_map(|(at, operation, evaluation)| {
-            let percent = evaluation.achieved?.percent_of_roofline;
+            let percent = evaluation.plausible()?.percent_of_roofline;
             let share = percent_of(operation.kernel_ns, total_ns)?;
             let is_it = percent >= REACHED_PERCENT
-            && !evaluation.is_anomaly
-            && !evaluation.is_over_link
-            && operation.family.computes()
-            // What only moves data could be left out, however fast it is.
-            && !only_moves(input.profile, operation)
-            && share >= LEAST_PERCENT_OF_RUN;
-            is_it.then_some((at, operation, evaluation, percent.min(100.0)))
+                && !evaluation.is_over_link
+                && operation.family.computes()
+                // What only moves data could be left out, however fast it is.
+                && !only_moves(input.profile, operation)
+                && share >= LEAST_PERCENT_OF_RUN;
+            is_it.then_some(AtRoofline {
+                at,
+                operation,
+                evaluation,
+                percent: percent.min(100.0),
+            })
         });
-    let all = at_roofline.arranged_by_largest(|(_, operation, ..)| operation.kernel_ns);
-    let Some((_, longest, evaluation, percent)) = all.first() else {
+    let all = reached.arranged_by_largest(|one| one.operation.kernel_ns);
+    let Some((longest, others)) = all.split_first() else {
         return Vec::new();
     };
-    let bandwidth = || {
-        let rate = evaluation.tb_per_s;
-        rate.map(|rate| format::bandwidth_gbps(rate * 1e3))
-    };
+    let times = all.iter().map(|one| one.operation.kernel_ns);
+    let percents = all.iter().map(|one| (one.percent, one.operation.kernel_ns));
+    vec![Issue {
+        operations: all.iter().map(|one| one.at).collect(),
+        efficiency_percent: weighted(percents),
+        words: words_at_roofline(input, longest, others.len() as u64),
+        ..Issue::new(Kind::AtRoofline, sum(times))
+    }]
+}
+
+fn words_at_roofline(input: &Input, longest: &AtRoofline, n_others: u64) -> Words {
+    let evaluation = longest.evaluation;
     let is_achievable = |roofline: Roofline| roofline.basis == Basis::Achievable;
     let basis = match evaluation.roofline.is_some_and(is_achievable) {
         true => "achievable",
         false => "peak",
     };
+    let bandwidth = |rate: f64| format::bandwidth_gbps(rate * 1e3);
     let (rate, of) = match evaluation.roofline.map(|roofline| roofline.bound) {
-        Some(Bound::Memory) => (bandwidth(), "memory bandwidth"),
+        Some(Bound::Memory) => (evaluation.tb_per_s.map(bandwidth), "memory bandwidth"),
         _ => (evaluation.tflops_per_s.map(format::tflops), "rate"),
     };
-    let more = match all.len() as u64 {
-        1 => String::new(),
-        2 => "; so does 1 more operation".to_owned(),
-        n => format!("; so do {} more operations", format::count(n - 1)),
+    let more = match n_others {
+        0 => String::new(),
+        1 => "; so does 1 more operation".to_owned(),
+        n => format!("; so do {} more operations", format::count(n)),
     };
-    let shapes = match shapes(input, longest) {
+    let name = format!("`{}`", short_name(input, longest.operation));
+    let shapes = match shapes(input, longest.operation) {
         none if none.is_empty() => none,
         shapes => format!(" ({shapes})"),
     };
-    let times = all.iter().map(|(_, operation, ..)| operation.kernel_ns);
-    let words = vec![
-        (
-            "longest",
-            format!("`{}`{shapes}", short_name(input, longest)),
-        ),
+    let named = match n_others {
+        0 => name.clone(),
+        n => format!("{name} and {n} more"),
+    };
+    vec![
+        ("longest", format!("{name}{shapes}")),
         ("rate", rate.unwrap_or_default()),
-        ("percent", format::percent(*percent)),
+        ("percent", format::percent(longest.percent)),
         ("of", format!("the {basis} {of}")),
         ("more", more),
-        (
-            "named",
-            match all.len() as u64 {
-                1 => format!("`{}`", short_name(input, longest)),
-                n => format!("`{}` and {} more", short_name(input, longest), n - 1),
-            },
-        ),
-    ];
-    let efficiency = crate::findings::engine::outcome::weighted(
-        all.iter()
-            .map(|(_, operation, _, percent)| (*percent, operation.kernel_ns)),
-    );
-    vec![Issue {
-        operations: all.iter().map(|(at, ..)| *at).collect(),
-        efficiency_percent: efficiency,
-        words,
-        ..Issue::new(Kind::AtRoofline, sum(times))
-    }]
+        ("named", named),
+    ]
 }

@@ -8,7 +8,7 @@ use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::batch::{Engine, Phase};
-use crate::profile::serving::ServingStep;
+use crate::profile::serving::{Serving, ServingStep};
 
 /// Decode steps that run kernel by kernel, while others of the trace replay a graph.
 pub(super) fn eager(source: &Source) -> Vec<Issue> {
@@ -56,93 +56,106 @@ pub(super) fn eager(source: &Source) -> Vec<Issue> {
     }]
 }
 
+/// A step that takes far longer than a decode step, for a prefill that decodes wait for.
+struct DelayedStep<'a> {
+    step: &'a ServingStep,
+    ns: i64,
+    /// The requests that wait: of this step, or of the last one with decodes if this one only prefills.
+    decodes: u64,
+    /// The tokens of the prefill.
+    tokens: Option<u64>,
+}
+
 /// Decodes that wait for the prefill in their step, or for a step of prefill alone between two of theirs.
 pub(super) fn delayed_by_prefill(source: &Source) -> Vec<Issue> {
+    /// They must delay decodes by this share of all steps: one long prefill among many steps hardly matters.
+    const LEAST_PERCENT: f64 = 10.0;
+    let issue = || {
+        let serving = source.serving?;
+        let decode_ns = serving.step_time(Some(Phase::Decode))?.ns;
+        let delayed = delayed_steps(serving, decode_ns, enough_tokens(source.input));
+        let delayed_ns = sum(delayed.iter().map(|one| one.ns - decode_ns));
+        let steps = serving.steps.iter().filter_map(|step| step.length);
+        let percent = percent_of(delayed_ns, sum(steps.map(|length| length.ns)))?;
+        if percent < LEAST_PERCENT {
+            return None;
+        }
+        let time_ns = sum(delayed.iter().map(|one| one.ns));
+        Some(Issue {
+            events: delayed.iter().take(10).map(|one| one.step.event).collect(),
+            words: words_of_delay(source, &delayed, decode_ns)?,
+            ..Issue::new(Kind::DelayedByPrefill, time_ns)
+        })
+    };
+    issue().into_iter().collect()
+}
+
+fn delayed_steps(serving: &Serving, decode_ns: i64, enough: Option<f64>) -> Vec<DelayedStep<'_>> {
     /// Relative to a step that only decodes.
     const FAR: i64 = 10;
     /// The same where the prefill is longer than its speed needs: chunks of a part of it would take as long in all.
     const NOTABLE: i64 = 4;
     /// The tokens that make GEMMs compute-bound, times this, are more than needed.
     const MANY_TIMES: f64 = 4.0;
-    /// They must also delay decodes by this share of all steps: one long prefill among many steps hardly matters.
-    const LEAST_PERCENT: f64 = 10.0;
-    let enough = enough_tokens(source.input);
-    let issues = || {
-        let serving = source.serving?;
-        let decode_ns = serving.step_time(Some(Phase::Decode))?.ns;
-        let far_ns = |tokens: Option<u64>, is_mixed: bool| {
-            let is_more = |(tokens, enough): (u64, f64)| tokens as f64 >= MANY_TIMES * enough;
-            // Steps of prefill alone may follow one another, so that shorter ones are no sure gain for decodes.
-            let times = match is_mixed && tokens.zip(enough).is_some_and(is_more) {
-                true => NOTABLE,
-                false => FAR,
-            };
-            decode_ns.saturating_mul(times)
+    let least_ns = |step: &ServingStep, tokens: Option<u64>| {
+        let is_more = |(tokens, enough): (u64, f64)| tokens as f64 >= MANY_TIMES * enough;
+        // Steps of prefill alone may follow one another, so that shorter ones are no sure gain for decodes.
+        let is_mixed = step.phase() == Some(Phase::Mixed);
+        let times = match is_mixed && tokens.zip(enough).is_some_and(is_more) {
+            true => NOTABLE,
+            false => FAR,
         };
-        let mut before: Option<u64> = None;
-        let waiting = serving.steps.iter().filter_map(|step| {
-            let batch = step.batch?;
-            let own = batch.generation.requests.filter(|n| *n > 0);
-            let decodes = match step.phase() {
-                Some(Phase::Mixed) => own,
-                Some(Phase::Prefill) => before,
-                _ => None,
-            };
-            before = own.or(before);
-            Some((step, batch.context.sq, decodes?))
-        });
-        let long = waiting.filter_map(|(step, tokens, decodes)| {
-            let length = step.length?;
-            let is_mixed = step.phase() == Some(Phase::Mixed);
-            (length.ns > far_ns(tokens, is_mixed)).then_some((step, length.ns, decodes, tokens))
-        });
-        let long: Vec<_> = long.collect();
-        let delayed_ns = sum(long.iter().map(|(_, ns, ..)| ns - decode_ns));
-        let steps = serving.steps.iter().filter_map(|step| step.length);
-        let percent = percent_of(delayed_ns, sum(steps.map(|length| length.ns)));
-        percent.filter(|percent| *percent >= LEAST_PERCENT)?;
-        let longest = long.iter().max_by_key(|(_, ns, ..)| *ns)?;
-        let (step, longest_ns, decodes, tokens) = longest;
-        let (beside, of) = match step.phase() {
-            Some(Phase::Prefill) => ("between decodes", "steps of its own"),
-            _ => ("beside decodes", "their step"),
-        };
-        let tokens = tokens.map(|n| format!(" of {}", format::counted(n, "token")));
-        let of_times = format::number(*longest_ns as f64 / decode_ns.max(1) as f64);
-        let words = vec![
-            ("steps", format::counted(long.len() as u64, "step")),
-            ("beside", beside.to_owned()),
-            ("of_prefill", of.to_owned()),
-            ("longest", format::time_ns(*longest_ns)),
-            ("decode", format::time_ns(decode_ns)),
-            ("times", of_times),
-            ("decodes", format::counted(*decodes, "decoding request")),
-            ("tokens", tokens.unwrap_or_default()),
-            (
-                "enough",
-                enough.map_or(String::new(), |n| {
-                    format::counted(n.round() as u64, "token")
-                }),
-            ),
-            (
-                "flag",
-                flag(
-                    source,
-                    Engine::prefill_tokens_flag,
-                    "the engine's limit of tokens in a step",
-                ),
-            ),
-        ];
-        Some(Issue {
-            events: long.iter().take(10).map(|(step, ..)| step.event).collect(),
-            words,
-            ..Issue::new(
-                Kind::DelayedByPrefill,
-                sum(long.iter().map(|(_, ns, ..)| *ns)),
-            )
-        })
+        decode_ns.saturating_mul(times)
     };
-    issues().into_iter().collect()
+    let mut before: Option<u64> = None;
+    let waiting = serving.steps.iter().filter_map(|step| {
+        let batch = step.batch?;
+        let own = batch.generation.requests.filter(|n| *n > 0);
+        let decodes = match step.phase() {
+            Some(Phase::Mixed) => own,
+            Some(Phase::Prefill) => before,
+            _ => None,
+        };
+        before = own.or(before);
+        Some((step, batch.context.sq, decodes?))
+    });
+    let delayed = waiting.filter_map(|(step, tokens, decodes)| {
+        let ns = step.length?.ns;
+        (ns > least_ns(step, tokens)).then_some(DelayedStep {
+            step,
+            ns,
+            decodes,
+            tokens,
+        })
+    });
+    delayed.collect()
+}
+
+fn words_of_delay(source: &Source, delayed: &[DelayedStep], decode_ns: i64) -> Option<Words> {
+    let longest = delayed.iter().max_by_key(|one| one.ns)?;
+    let (beside, of) = match longest.step.phase() {
+        Some(Phase::Prefill) => ("between decodes", "steps of its own"),
+        _ => ("beside decodes", "their step"),
+    };
+    let times = longest.ns as f64 / decode_ns.max(1) as f64;
+    let tokens = |n| format!(" of {}", format::counted(n, "token"));
+    let enough = |n: f64| format::counted(n.round() as u64, "token");
+    let enough = enough_tokens(source.input).map(enough);
+    Some(vec![
+        ("steps", format::counted(delayed.len() as u64, "step")),
+        ("beside", beside.to_owned()),
+        ("of_prefill", of.to_owned()),
+        ("longest", format::time_ns(longest.ns)),
+        ("decode", format::time_ns(decode_ns)),
+        ("times", format::number(times)),
+        (
+            "decodes",
+            format::counted(longest.decodes, "decoding request"),
+        ),
+        ("tokens", longest.tokens.map(tokens).unwrap_or_default()),
+        ("enough", enough.unwrap_or_default()),
+        ("flag", prefill_tokens_flag(source)),
+    ])
 }
 
 /// Prompts in chunks so short that their GEMMs mostly read weights, once for each chunk.
@@ -184,14 +197,7 @@ pub(super) fn small_chunks(source: &Source) -> Vec<Issue> {
             ("steps", format::counted(small.len() as u64, "step")),
             ("tokens", format::counted(most, "token")),
             ("enough", format::counted(enough.round() as u64, "token")),
-            (
-                "flag",
-                flag(
-                    source,
-                    Engine::prefill_tokens_flag,
-                    "the engine's limit of tokens in a step",
-                ),
-            ),
+            ("flag", prefill_tokens_flag(source)),
         ];
         let lengths = small.iter().filter_map(|(step, ..)| step.length);
         let time_ns = sum(lengths.map(|length| length.ns));
@@ -221,6 +227,11 @@ fn chunk(before: &ServingStep, step: &ServingStep) -> Option<u64> {
 /// with each weight, which has two bytes.
 fn enough_tokens(input: &Input) -> Option<f64> {
     input.gpu()?.ridge_flops_per_byte(input.options.basis)
+}
+
+fn prefill_tokens_flag(source: &Source) -> String {
+    let other = "the engine's limit of tokens in a step";
+    flag(source, Engine::prefill_tokens_flag, other)
 }
 
 fn flag(source: &Source, of: fn(Engine) -> Option<&'static str>, other: &str) -> String {
