@@ -1,5 +1,6 @@
-//! Causes without a factor: properties of an operation that are known to make such kernels slow.
+//! Finds the causes without a factor: properties of an operation that are known to make such kernels slow.
 
+use super::fact::{BLOCK_OF_QUERIES, Fact};
 use super::factors::{Tiled, are_enough};
 use crate::assess::{Evaluation, Input};
 use crate::hardware::roofline::Bound;
@@ -41,128 +42,8 @@ const FEW_POSITIONS: u64 = 64;
 /// Below this number of tokens, a low efficiency of attention is expected.
 const SHORT_SEQUENCE: u64 = 512;
 
-/// Attention kernels process at least this many queries at once, if there are that many.
-pub(super) const BLOCK_OF_QUERIES: u64 = 64;
-
 /// Up to this head dimension, softmax takes a large part of the time.
 const NARROW_HEAD: u64 = 128;
-
-/// A cause without a factor.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fact {
-    /// Rows in memory that are not 16-byte aligned.
-    Misaligned {
-        /// Sizes and strides that are not multiples: "N", 1025.
-        sizes: Vec<(String, u64)>,
-        /// The number of elements that they should be a multiple of.
-        multiple: u64,
-    },
-    /// Its kernel was built for an older generation of GPUs.
-    OldGeneration {
-        /// That generation.
-        kernel: &'static str,
-        /// That of the GPU.
-        gpu: &'static str,
-    },
-    /// A fallback kernel, used if no tuned one fits.
-    Fallback,
-    /// A kernel on vector units.
-    VectorUnits,
-    /// Few steps along K.
-    FewKSteps {
-        /// The length of the sum for each element of the result.
-        k: u64,
-        /// How much of it the kernel processes in one step.
-        tile: u64,
-    },
-    /// Several steps along K, but so few that filling the pipeline takes a part of the time.
-    ShortK {
-        /// The length of the sum for each element of the result.
-        k: u64,
-        /// How much of it the kernel processes in one step.
-        tile: u64,
-    },
-    /// How fast tiles read the operands, mostly from caches.
-    TileReads {
-        /// The tile.
-        tile: (u64, u64),
-        /// That rate relative to the memory bandwidth, in percent.
-        percent: u64,
-    },
-    /// Copies between the memories of CPU and GPU.
-    OverLink,
-    /// Rows that are short for one workgroup each: number of elements.
-    ShortRows(i64),
-    /// Kernels with several names that do its work one after another: how many.
-    SeveralKernels(usize),
-    /// Each element requires an exponential or the like.
-    Transcendental,
-    /// Fewer workgroups than compute units.
-    FewWorkgroups {
-        /// Workgroups.
-        workgroups: u64,
-        /// Compute units.
-        units: u32,
-    },
-    /// Fewer workgroups of an attention kernel than compute units, even with small blocks of queries.
-    FewBlocks {
-        /// Workgroups.
-        workgroups: u64,
-        /// Compute units.
-        units: u32,
-    },
-    /// The number of channels that a group of a convolution reads.
-    FewChannels(u64),
-    /// A kernel size above 3: "7×7".
-    LargeKernel(String),
-    /// A type of 32 bits or more, and how much faster 16 bits would be.
-    WideType {
-        /// "FP32".
-        precision: &'static str,
-        /// The 16-bit rate relative to its own, in percent.
-        rate_percent: u64,
-    },
-    /// A kernel size that differs between dimensions: "1×7".
-    Asymmetric(String),
-    /// A dilated convolution, and its dilation: "2".
-    Dilated(String),
-    /// A depthwise convolution: each channel separately.
-    Depthwise,
-    /// A grouped convolution, and its number of groups.
-    Grouped(u64),
-    /// An image with few positions.
-    SmallImage(u64),
-    /// Channels-first memory layout.
-    ChannelsFirst,
-    /// Its kernel reads element by element because operands are not contiguous, or have several types.
-    NotVectorized,
-    /// An operand that is not contiguous along its last dimension.
-    NotContiguous,
-    /// Rows that are not 16-byte aligned, so they are read element by element: number of elements.
-    MisalignedRows(i64),
-    /// A loop over rows that reads them again for each reduction.
-    RowLoop,
-    /// Attention with a head dimension that gives matrix units few FLOPs for each exponential.
-    Softmax {
-        /// The head dimension.
-        head: u64,
-    },
-    /// Attention that leaves out this percentage of its scores at random.
-    Dropout(u64),
-    /// A sequence so short that attention has little to do.
-    ShortSequence(u64),
-    /// Gathers elements from all over a tensor.
-    Gather,
-    /// Writes elements all over a tensor.
-    Scatter,
-    /// The times of calls differ by more than a fifth.
-    Differs {
-        /// The median call.
-        median_ns: i64,
-        /// The 95th percentile.
-        p95_ns: i64,
-    },
-}
 
 /// The facts about an operation, most certain first.
 pub(super) fn facts(
@@ -178,15 +59,7 @@ pub(super) fn facts(
     {
         found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
     }
-    if is_by_rows(input, operation)
-        && let Some((elements, bytes)) = row_of(&operation.tensors(input.profile))
-    {
-        if bytes % 16.0 != 0.0 {
-            found.push(Fact::MisalignedRows(elements));
-        } else if bytes <= SHORT_ROW_BYTES {
-            found.push(Fact::ShortRows(elements));
-        }
-    }
+    found.extend(of_rows(input, operation));
     let of_kernel = |kernel| of_kernel(input, operation, evaluation, measured, kernel);
     let of_kernel = measured.main.as_ref().map_or(Vec::new(), of_kernel);
     match &measured.sizes {
@@ -206,18 +79,15 @@ pub(super) fn facts(
     }
     if let Sizes::Attention(sizes) = &measured.sizes {
         let tokens = sizes.queries().max(sizes.keys()) as u64;
-        if tokens < SHORT_SEQUENCE {
-            found.push(Fact::ShortSequence(tokens));
-        }
+        found.extend((tokens < SHORT_SEQUENCE).then_some(Fact::ShortSequence(tokens)));
         found.extend(dropout(input, operation));
         // Attention that mostly reads its operands has time for exponentials.
         let computes = evaluation.roofline.is_some_and(|roofline| {
             let compute_us = roofline.compute_us.unwrap_or(0.0);
             compute_us * 4.0 >= roofline.memory_us
         });
-        if sizes.d_qk <= NARROW_HEAD && computes {
-            found.push(Fact::Softmax { head: sizes.d_qk });
-        }
+        let is_narrow = sizes.d_qk <= NARROW_HEAD;
+        found.extend((is_narrow && computes).then_some(Fact::Softmax { head: sizes.d_qk }));
     }
     if evaluation.is_over_link {
         found.push(Fact::OverLink);
@@ -236,6 +106,18 @@ pub(super) fn facts(
         });
     }
     found
+}
+
+/// Rows that are misaligned or short, of an operation that works on one after another.
+fn of_rows(input: &Input, operation: &Operation) -> Option<Fact> {
+    if !is_by_rows(input, operation) {
+        return None;
+    }
+    match row_of(&operation.tensors(input.profile))? {
+        (elements, bytes) if bytes % 16.0 != 0.0 => Some(Fact::MisalignedRows(elements)),
+        (elements, bytes) if bytes <= SHORT_ROW_BYTES => Some(Fact::ShortRows(elements)),
+        _ => None,
+    }
 }
 
 /// Whether an operation works on one row of its largest operand after another.

@@ -11,6 +11,7 @@
 //!
 //! Facts name causes of the rest that have no factor: see [`Fact`].
 
+mod fact;
 mod factors;
 mod facts;
 mod fastest;
@@ -26,8 +27,8 @@ use crate::names::HelperKind;
 use crate::profile::operations::Operation;
 use crate::profile::operations::measured::{Helper, Measured, MeasuredOperations};
 
+pub use fact::Fact;
 use factors::{Factor, factors};
-pub use facts::Fact;
 pub use text::{StepLine, step_lines};
 
 /// The time that launching a kernel takes.

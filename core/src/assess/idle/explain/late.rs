@@ -1,6 +1,7 @@
 //! Rules 4 to 7: why a launch came too late, and what ran meanwhile.
 
 use super::recompiled::Warm;
+use super::thread::Stretch;
 use super::{ExplainedGap, Explainer, Launched, thread};
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::{CodePart, CodeSearch, Late};
@@ -14,6 +15,16 @@ const LEAST_REST: i64 = 8;
 
 /// A wait that takes a smaller part of a gap is not its cause.
 const LEAST_WAIT: f64 = 0.2;
+
+/// A launch that came too late, and what its thread did before it.
+struct BeforeLaunch<'g> {
+    launched: Launched<'g>,
+    /// From the start of the gap until the launch has returned.
+    window: Interval,
+    stretch: Stretch,
+    /// The wait for the GPU that delayed it, and when that ended.
+    wait: Option<(EventId, i64)>,
+}
 
 impl<'a> Explainer<'a> {
     /// Rules 4 to 7, for a launch that came too late; also collects what ran meanwhile. `None` for unknown.
@@ -142,7 +153,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The cause that an activity of most of a gap is by itself; `None` for garbage collection, which is CPU work.
-    fn cause_of(&mut self, activity: CpuActivity, until_ns: i64) -> Option<IdleCause> {
+    fn cause_of(&self, activity: CpuActivity, until_ns: i64) -> Option<IdleCause> {
         match activity {
             CpuActivity::DataLoading => Some(IdleCause::DataLoading),
             CpuActivity::GarbageCollection => None,
@@ -162,10 +173,10 @@ impl<'a> Explainer<'a> {
         explained: &mut ExplainedGap,
         launched: Launched,
     ) -> (Option<IdleCause>, Option<i64>) {
-        let (gap, launch) = (explained.gap.span, launched.span);
+        let gap = explained.gap.span;
         let half_ns = gap.length() / 2;
         // Until the end of the call: the rest of the gap is latency.
-        let until_ns = launch.end_ns.min(gap.end_ns).max(gap.start_ns);
+        let until_ns = launched.span.end_ns.min(gap.end_ns).max(gap.start_ns);
         let window = Interval::new(gap.start_ns, until_ns);
         let stretch = self.stretch(launched, window);
         let wait = stretch
@@ -180,54 +191,81 @@ impl<'a> Explainer<'a> {
                 self.span(*wait).length() as f64 >= gap.length() as f64 * LEAST_WAIT
             });
         let track = self.profile.trace.events.track(launched.call);
-        let activity = self.activities.most_of(track, window, half_ns);
         explained.cpu = stretch.cpu;
         explained.waited_in = wait.map(|(event, _)| event);
         explained.busy_in = stretch.busy_in.filter(|(_, ns)| *ns > half_ns);
-        explained.activity = activity;
-        let is_slow = launch.length() as f64 > self.thresholds.idle_slow_launch_ms * 1e6;
-        let slow_launch_ns = match is_slow && !launched.is_copy() {
-            true => thread::clip(launch, window).length(),
-            false => 0,
+        explained.activity = self.activities.most_of(track, window, half_ns);
+        let since_ns = stretch.since_ns;
+        let before = BeforeLaunch {
+            launched,
+            window,
+            stretch,
+            wait,
         };
-        let late = |cause: IdleCause| (Some(cause), stretch.since_ns);
+        let cause = self.cause_by_activity(explained, &before);
+        let cause = cause.or_else(|| self.cause_by_free_time(explained, &before));
+        (cause, since_ns)
+    }
+
+    /// What took more than half of a gap, if that is a cause by itself.
+    fn cause_by_activity(
+        &self,
+        explained: &ExplainedGap,
+        before: &BeforeLaunch,
+    ) -> Option<IdleCause> {
+        let half_ns = explained.gap.span.length() / 2;
+        let (launched, window) = (before.launched, before.window);
+        let track = self.profile.trace.events.track(launched.call);
         // Before compilation: that of the candidates is a part of it.
         if self.tuning.within(track, window) > half_ns {
-            return late(IdleCause::Tuning);
+            return Some(IdleCause::Tuning);
         }
-        let unknown = (None, stretch.since_ns);
-        if let Some(cause) = activity.and_then(|activity| self.cause_of(activity, until_ns)) {
-            return late(cause);
+        let activity = explained.activity;
+        if let Some(cause) = activity.and_then(|activity| self.cause_of(activity, window.end_ns)) {
+            return Some(cause);
         }
+        let slow_ns = self.thresholds.idle_slow_launch_ms * 1e6;
+        let is_slow = launched.span.length() as f64 > slow_ns && !launched.is_copy();
+        let slow_launch_ns = match is_slow {
+            true => thread::clip(launched.span, window).length(),
+            false => 0,
+        };
+        let stretch = &before.stretch;
         if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
-            return late(IdleCause::Startup);
+            return Some(IdleCause::Startup);
         }
-        if stretch.allocation_ns > half_ns {
-            return late(IdleCause::Allocation);
-        }
+        (stretch.allocation_ns > half_ns).then_some(IdleCause::Allocation)
+    }
+
+    /// The cause by how long the thread was free to launch: it worked, waited, or launches too slowly. `None` if CPU
+    /// calls were not recorded.
+    fn cause_by_free_time(
+        &self,
+        explained: &ExplainedGap,
+        before: &BeforeLaunch,
+    ) -> Option<IdleCause> {
+        let (gap, launch) = (explained.gap.span, before.launched.span);
         let least_ns = self.least_cpu_work_ns();
-        let free_since_ns = wait.map(|(_, until_ns)| until_ns);
+        let free_since_ns = before.wait.map(|(_, until_ns)| until_ns);
         // Gaps of one length and one kind have one cause, whatever the length of the kernels before them.
-        let since_ns = free_since_ns.max(stretch.since_ns).max(Some(gap.start_ns));
+        let since_ns = free_since_ns
+            .max(before.stretch.since_ns)
+            .max(Some(gap.start_ns));
         let mut busy_ns = since_ns.map_or(0, |ns| launch.start_ns.saturating_sub(ns));
         if busy_ns > least_ns {
             // Another thread may have launched meanwhile, such as the backward thread.
-            busy_ns = busy_ns.min(self.since_any_launch(launch).unwrap_or(window.length()));
+            let since_any_ns = self.since_any_launch(launch);
+            busy_ns = busy_ns.min(since_any_ns.unwrap_or(before.window.length()));
         }
-        let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
-        if activity.is_some() || is_long {
-            return match self.shows_cpu {
-                true => late(IdleCause::CpuWork),
-                false => unknown,
-            };
+        let is_waiting = before.wait.is_some();
+        let is_long = busy_ns > least_ns && (!is_waiting || busy_ns > gap.length() / 2);
+        if explained.activity.is_some() || is_long {
+            return self.shows_cpu.then_some(IdleCause::CpuWork);
         }
-        if wait.is_some() {
-            return late(IdleCause::Synchronization);
+        if is_waiting {
+            return Some(IdleCause::Synchronization);
         }
-        match self.shows_cpu || explained.is_graph {
-            true => late(IdleCause::LaunchBound),
-            false => unknown,
-        }
+        (self.shows_cpu || explained.is_graph).then_some(IdleCause::LaunchBound)
     }
 
     /// The CPU works for longer than this between two launches where that, and not launching, is the cause.
