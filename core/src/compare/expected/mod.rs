@@ -12,6 +12,7 @@
 //!
 //! On the same GPU, the expected ratio for the same work is always 1.
 
+mod case;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -23,11 +24,11 @@ use super::op_side::OpSide;
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::assess::Thresholds;
-use crate::findings::is_tiny_batched;
 use crate::hardware::roofline::{Bound, Roofline, roofline};
 use crate::hardware::{Basis, GpuSpec, Precision, Vendor, detect};
 use crate::names::Family;
 use crate::perf::{Work, is_tf32_kernel};
+use case::Case;
 use work::{ComparedWork, in_tf32, n_calls, sizes_ratio, works, works_differ};
 
 pub use verdict::{NotJudged, Verdict};
@@ -195,47 +196,25 @@ impl Judge {
         if self.could_run_in_tf32(sides, ops) {
             works.target.iter_mut().for_each(|(work, _)| in_tf32(work));
         }
-        let work = self.compared_work(works, ops, sizes);
-        let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
-        let has_rooflines = !is_over_link && sizes != Sizes::Unknown;
+        let small_ns = self.thresholds.compare_small_us * 1e3;
+        let case = Case {
+            judge: self,
+            work: self.compared_work(works, ops, sizes),
+            sizes,
+            actual,
+            is_over_link: ops.reference.is_over_link() || ops.target.is_over_link(),
+            is_small: per_call.reference < small_ns && per_call.target < small_ns,
+            of_target: ops.target.first(&sides.target),
+        };
         let [chosen, peak, achievable] =
-            [self.basis, Basis::Peak, Basis::Achievable].map(|basis| match has_rooflines {
-                true => self.roofline_times(&work, basis),
-                false => Pair::default(),
-            });
+            [self.basis, Basis::Peak, Basis::Achievable].map(|basis| case.rooflines(basis));
         let own = match is_mixed(&chosen) {
             true => peak,
             false => chosen,
         };
-        let is_same = !work.differs && matches!(sizes, Sizes::Same | Sizes::Least);
-        let small_ns = self.thresholds.compare_small_us * 1e3;
-        let is_small = per_call.reference < small_ns && per_call.target < small_ns;
-        let is_tiny = || {
-            let operation = ops.target.first(&sides.target);
-            operation.is_some_and(|operation| is_tiny_batched(operation, &self.thresholds))
-        };
-        let verdict = |excess: Option<f64>, rooflines: Pair<Option<RooflineTime>>| match excess {
-            _ if actual.is_none() => Verdict::NotJudged(NotJudged::NoTime),
-            None if sizes == Sizes::Unknown => Verdict::NotJudged(NotJudged::NoShapes),
-            None if is_over_link => Verdict::NotJudged(NotJudged::OverLink),
-            None if sizes == Sizes::Other && self.is_same_gpu => {
-                Verdict::NotJudged(NotJudged::OtherSizes)
-            }
-            None => Verdict::NotJudged(self.reason_without_verdict(&work.works, rooflines)),
-            Some(_) if is_small => Verdict::TooSmallToJudge,
-            Some(excess) => self.verdict(excess, is_tiny),
-        };
-        let [on_own, by_peaks, by_achievable] = [own, peak, achievable].map(|rooflines| {
-            let expected = self.expected_ratio(rooflines, is_same);
-            let excess = actual
-                .zip(expected)
-                .map(|(actual, expected)| actual / expected);
-            Prediction {
-                expected,
-                excess,
-                verdict: verdict(excess, rooflines),
-            }
-        });
+        let [on_own, by_peaks, by_achievable] =
+            [own, peak, achievable].map(|rooflines| case.prediction(rooflines));
+        let work = &case.work;
         let own_roofline = own.map(|roofline| roofline.filter(|_| !work.is_ratio_only));
         Judgment {
             actual,
@@ -247,7 +226,7 @@ impl Judge {
             floor: chosen.target.or(own.target).filter(|_| !work.is_ratio_only),
             work: work.of_both(),
             work_differs: work.differs,
-            work_ratio: self.work_ratio(&work, own.reference, on_own.expected),
+            work_ratio: self.work_ratio(work, own.reference, on_own.expected),
             sizes_ratio: work.sizes_ratio,
             is_same_gpu: self.is_same_gpu,
             verdict: on_own.verdict,
@@ -255,16 +234,9 @@ impl Judge {
                 let percent = roofline.map_or(0.0, |roofline| roofline.percent(ns));
                 percent > self.thresholds.compare_implausible_percent
             }),
-            is_more_than_twice: !is_small
+            is_more_than_twice: !case.is_small
                 && actual.is_some_and(|ratio| ratio > self.thresholds.compare_twice_ratio),
         }
-    }
-
-    fn roofline_times(&self, work: &ComparedWork, basis: Basis) -> Pair<Option<RooflineTime>> {
-        Pair::of(|which| {
-            let (works, n_calls) = (work.works.get(which), *work.n_calls.get(which));
-            self.roofline_time(which, works, n_calls, basis)
-        })
     }
 
     /// Whether the reference computes in TF32, a mode of FP32 that software chooses, and the target's library has it.
@@ -379,21 +351,6 @@ impl Judge {
         }
     }
 
-    fn verdict(&self, excess: f64, is_tiny: impl Fn() -> bool) -> Verdict {
-        let lines = &self.thresholds;
-        if excess <= lines.compare_better_ratio {
-            Verdict::BetterThanPredicted
-        } else if excess <= lines.compare_explained_ratio {
-            Verdict::ExplainedByHardware
-        } else if excess < lines.compare_unexpected_ratio {
-            Verdict::ModeratelyBeyond
-        } else if excess >= lines.compare_kernel_issue_ratio && is_tiny() {
-            Verdict::KernelIssue
-        } else {
-            Verdict::UnexpectedSlowdown
-        }
-    }
-
     /// The roofline for an average call, with the bound and the basis of the operation with the most time.
     fn roofline_time(
         &self,
@@ -419,26 +376,6 @@ impl Judge {
             bound: roofline.bound,
             basis: roofline.basis,
         })
-    }
-
-    fn reason_without_verdict(
-        &self,
-        works: &Pair<Vec<(Work, u64)>>,
-        rooflines: Pair<Option<RooflineTime>>,
-    ) -> NotJudged {
-        let has_gpu = self.gpus.as_ref().map(Option::is_some);
-        let has_bytes = works.as_ref().map(|works| {
-            let mut all = works.iter();
-            !works.is_empty() && all.all(|(work, _)| work.bytes.is_some_and(|bytes| bytes > 0.0))
-        });
-        match (has_gpu.reference, has_gpu.target) {
-            (false, false) => NotJudged::NoProfiles,
-            (false, true) => NotJudged::NoProfile(Which::Reference),
-            (true, false) => NotJudged::NoProfile(Which::Target),
-            _ if !has_bytes.reference || !has_bytes.target => NotJudged::NoWorkModel,
-            _ if rooflines.reference.is_none() => NotJudged::NoFigure(Which::Reference),
-            _ => NotJudged::NoFigure(Which::Target),
-        }
     }
 }
 

@@ -49,6 +49,11 @@ pub(super) fn op_side(
         false => OfKernels::default(),
     };
     let named = kernels.iter().take(OpSide::MAX_KERNELS);
+    let named_kernel = |&(name, Tally { count, ns }): &(StringId, Tally)| KernelUse {
+        name: side.profile.trace.strings.get(name).to_owned(),
+        count,
+        ns,
+    };
     let compute_ns = side.report.timelines.compute_ns();
     let evaluations = work
         .iter()
@@ -77,13 +82,7 @@ pub(super) fn op_side(
         is_regular: first()
             .filter(|first| first.family == Family::Gemm)
             .and_then(|first| has_regular_sizes(side, first)),
-        kernels: named
-            .map(|&(name, Tally { count, ns })| KernelUse {
-                name: side.profile.trace.strings.get(name).to_owned(),
-                count,
-                ns,
-            })
-            .collect(),
+        kernels: named.map(named_kernel).collect(),
         operations: positions,
     }
 }

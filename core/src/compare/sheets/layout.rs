@@ -57,23 +57,50 @@ fn columns(
     subset: Option<Subset>,
     names: Pair<&str>,
 ) -> Vec<(Source, Column<String>)> {
-    let Pair { reference, target } = names;
-    let places = |label: &str| joined.halves.map(|half| half?.column(label));
-    let column = |which: Which, at: usize| joined.halves.get(which).as_ref()?.columns.get(at);
-    let mut all = Vec::new();
-    for label in &joined.keys {
-        let places = places(label);
-        let mut known = Which::ALL.into_iter();
-        let known = known.find_map(|which| column(which, (*places.get(which))?));
-        all.extend(known.map(|known| (Source::Key(places), known.owned())));
+    let mut all = keys(joined);
+    all.extend(differences(joined, names).into_iter().flatten());
+    for which in Which::ALL {
+        let name = names.get(which);
+        let sheet = joined.halves.get(which).iter();
+        let columns = sheet.flat_map(|sheet| sheet.columns.iter().enumerate());
+        let others = columns.filter(|(_, known)| {
+            !joined.keys.contains(&known.label) && !is_dropped(joined, which, subset, known.label)
+        });
+        all.extend(others.map(|(at, known)| {
+            let column = Column {
+                label: format!("{name}::{}", known.label),
+                unit: known.unit,
+                doc: format!("{name}: {}", known.doc),
+            };
+            (Source::Half(which, at), column)
+        }));
     }
-    for label in joined.kind.diffs {
-        let Some(places) = places(label).both() else {
-            continue;
-        };
-        let Some(known) = column(Which::Reference, places.reference) else {
-            continue;
-        };
+    all
+}
+
+/// Where both sheets have a column.
+fn places(joined: &Joined, label: &str) -> Pair<Option<usize>> {
+    joined.halves.map(|half| half?.column(label))
+}
+
+fn keys(joined: &Joined) -> Vec<(Source, Column<String>)> {
+    let keys = joined.keys.iter().filter_map(|label| {
+        let places = places(joined, label);
+        let known = Which::ALL.into_iter().find_map(|which| {
+            let sheet = joined.halves.get(which).as_ref()?;
+            sheet.columns.get((*places.get(which))?)
+        });
+        Some((Source::Key(places), known?.owned()))
+    });
+    keys.collect()
+}
+
+/// The difference of each compared column, and the same in percent.
+fn differences(joined: &Joined, names: Pair<&str>) -> Vec<[(Source, Column<String>); 2]> {
+    let Pair { reference, target } = names;
+    let differences = joined.kind.diffs.iter().filter_map(|label| {
+        let places = places(joined, label).both()?;
+        let known = joined.halves.reference?.columns.get(places.reference)?;
         let compared = Compared {
             places,
             rounded: rounded(known),
@@ -91,28 +118,12 @@ fn columns(
                 known.doc
             ),
         };
-        all.push((Source::Diff(compared), difference));
-        all.push((Source::Percent(compared), percent));
-    }
-    for which in Which::ALL {
-        let (half, name) = (joined.halves.get(which), names.get(which));
-        let columns = half
-            .iter()
-            .flat_map(|sheet| sheet.columns.iter().enumerate());
-        for (at, known) in columns {
-            if joined.keys.contains(&known.label) || is_dropped(joined, which, subset, known.label)
-            {
-                continue;
-            }
-            let column = Column {
-                label: format!("{name}::{}", known.label),
-                unit: known.unit,
-                doc: format!("{name}: {}", known.doc),
-            };
-            all.push((Source::Half(which, at), column));
-        }
-    }
-    all
+        Some([
+            (Source::Diff(compared), difference),
+            (Source::Percent(compared), percent),
+        ])
+    });
+    differences.collect()
 }
 
 /// How a column of kernel times reads the time of a row; `None` for other columns.
