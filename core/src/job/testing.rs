@@ -31,17 +31,37 @@ struct TestRank {
 }
 
 /// A kernel with its operator, shapes and category.
-pub(crate) struct TestWork(
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-);
+pub(crate) struct TestWork {
+    pub(crate) kernel: &'static str,
+    pub(crate) op: &'static str,
+    pub(crate) shapes: &'static str,
+    pub(crate) category: &'static str,
+}
 
-pub(crate) const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
+pub(crate) const GEMM: TestWork = TestWork {
+    kernel: "gemm_kernel",
+    op: "aten::mm",
+    shapes: "8×8, 8×8",
+    category: "GEMM",
+};
 
-pub(crate) const NORM: TestWork =
-    TestWork("norm_kernel", "aten::layer_norm", "8×8", "Normalization");
+pub(crate) const NORM: TestWork = TestWork {
+    kernel: "norm_kernel",
+    op: "aten::layer_norm",
+    shapes: "8×8",
+    category: "Normalization",
+};
+
+/// A collective of a group of ranks.
+#[derive(Clone, Copy)]
+pub(crate) struct TestCollective<'a> {
+    /// Name and description of the group, "1 mesh_tp"; empty if they are unknown.
+    pub(crate) group: &'a str,
+    pub(crate) name: &'a str,
+    /// The ranks of the group.
+    pub(crate) ranks: &'a [u32],
+    pub(crate) elements: u64,
+}
 
 impl TestJob {
     /// A job with this many ranks on host "a".
@@ -117,34 +137,25 @@ impl TestJob {
 
     /// Adds a collective of a group, "1 mesh_tp", with the times at which some ranks ran it.
     pub(crate) fn run(&mut self, group: &str, name: &str, ranks: &[u32], spans: &[(i64, i64)]) {
-        self.run_sized(group, name, ranks, spans, 1 << 20);
+        let of = TestCollective {
+            group,
+            name,
+            ranks,
+            elements: 1 << 20,
+        };
+        self.run_sized(of, spans);
     }
 
     /// The same with a number of elements.
-    pub(crate) fn run_sized(
-        &mut self,
-        group: &str,
-        name: &str,
-        ranks: &[u32],
-        spans: &[(i64, i64)],
-        elements: u64,
-    ) {
-        for (rank, span) in ranks.iter().zip(spans) {
-            self.add(group, name, ranks, *rank, *span, elements, None);
+    pub(crate) fn run_sized(&mut self, of: TestCollective, spans: &[(i64, i64)]) {
+        for (rank, span) in of.ranks.iter().zip(spans) {
+            self.run_of(of, *rank, *span);
         }
     }
 
-    /// Adds one rank's part in a collective of a group.
-    pub(crate) fn run_of(
-        &mut self,
-        group: &str,
-        name: &str,
-        ranks: &[u32],
-        rank: u32,
-        span: (i64, i64),
-        elements: u64,
-    ) {
-        self.add(group, name, ranks, rank, span, elements, None);
+    /// Adds one rank's part in a collective.
+    pub(crate) fn run_of(&mut self, of: TestCollective, rank: u32, span: (i64, i64)) {
+        self.add(of, rank, span, None);
     }
 
     /// Sets the sequence number of the collective that each rank added last.
@@ -167,61 +178,34 @@ impl TestJob {
         let [from, to] = pair;
         let position = |rank| ranks.iter().position(|of| *of == rank).unwrap() as u32;
         let [send, receive] = spans;
-        self.add(
+        let of = |name| TestCollective {
             group,
-            "send",
+            name,
             ranks,
-            from,
-            send,
-            1 << 20,
-            Some(position(to)),
-        );
-        self.add(
-            group,
-            "recv",
-            ranks,
-            to,
-            receive,
-            1 << 20,
-            Some(position(from)),
-        );
+            elements: 1 << 20,
+        };
+        self.add(of("send"), from, send, Some(position(to)));
+        self.add(of("recv"), to, receive, Some(position(from)));
     }
 
-    #[allow(clippy::too_many_arguments, reason = "all that a collective has")]
+    /// Adds one rank's part; `peer` is the position in the group of the other rank of a transfer.
     fn add(
         &mut self,
-        group: &str,
-        name: &str,
-        ranks: &[u32],
+        of: TestCollective,
         rank: u32,
         (start_ns, end_ns): (i64, i64),
-        elements: u64,
         peer: Option<u32>,
     ) {
+        let TestCollective {
+            group,
+            name,
+            ranks,
+            elements,
+        } = of;
         let digest = &mut self.ranks[rank as usize].digest;
-        let id = group.split_once(' ').map(|(group, description)| {
-            let known = digest.identity.groups.iter().any(|of| of.name == group);
-            if !known {
-                digest.identity.groups.push(NamedGroup {
-                    name: group.to_owned(),
-                    description: description.to_owned(),
-                    ranks: ranks.to_vec(),
-                });
-            }
-            let text = GroupText {
-                name: text(digest, group),
-                description: text(digest, description),
-                ranks: text(digest, &format!("{ranks:?}")),
-                size: Some(ranks.len() as u32),
-                start_stride: None,
-            };
-            let known = digest.groups.iter().position(|of| *of == text);
-            let id = known.unwrap_or_else(|| {
-                digest.groups.push(text);
-                digest.groups.len() - 1
-            });
-            id as u32
-        });
+        let id = group
+            .split_once(' ')
+            .map(|(group, description)| group_id(digest, group, description, ranks));
         let name = text(digest, name);
         let dtype = text(digest, "Float");
         digest.collectives.push(Collective {
@@ -272,17 +256,16 @@ impl TestJob {
         total_ns: i64,
     ) {
         let digest = &mut self.ranks[rank].digest;
-        let all = [of.0, of.1, of.2, of.3].map(|of| text(digest, of));
-        let [kernel, op, shapes, category] = all;
-        digest.work.push(Work {
+        let work = Work {
             step: Some(step),
-            kernel,
-            op,
-            shapes,
-            category,
+            kernel: text(digest, of.kernel),
+            op: text(digest, of.op),
+            shapes: text(digest, of.shapes),
+            category: text(digest, of.category),
             calls,
             total_ns,
-        });
+        };
+        digest.work.push(work);
     }
 
     /// Adds ten calls to the nth step of each rank: those of a rank take this many milliseconds together.
@@ -392,7 +375,33 @@ impl TestRank {
     }
 }
 
-fn text(digest: &mut Digest, text: &str) -> TextId {
+/// The id of a group of ranks, which is added to the digest if it is new.
+pub(crate) fn group_id(digest: &mut Digest, name: &str, description: &str, ranks: &[u32]) -> u32 {
+    let known = digest.identity.groups.iter().any(|of| of.name == name);
+    if !known {
+        digest.identity.groups.push(NamedGroup {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            ranks: ranks.to_vec(),
+        });
+    }
+    let group = GroupText {
+        name: text(digest, name),
+        description: text(digest, description),
+        ranks: text(digest, &format!("{ranks:?}")),
+        size: Some(ranks.len() as u32),
+        start_stride: None,
+    };
+    let known = digest.groups.iter().position(|of| *of == group);
+    let id = known.unwrap_or_else(|| {
+        digest.groups.push(group);
+        digest.groups.len() - 1
+    });
+    id as u32
+}
+
+/// The id of a text, which is added to the digest if it is new.
+pub(crate) fn text(digest: &mut Digest, text: &str) -> TextId {
     let known = digest.texts.iter().position(|of| of == text);
     let id = known.unwrap_or_else(|| {
         digest.texts.push(text.to_owned());

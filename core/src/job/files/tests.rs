@@ -1,6 +1,6 @@
 use super::*;
 use crate::base::sort::Arranged;
-use crate::job::testing::TestJob;
+use crate::job::testing::{TestCollective, TestJob};
 
 /// The ranks found for a job of three whose files have these names and no metadata.
 fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
@@ -72,7 +72,13 @@ fn run(number: u64, start_ns: i64, group: &[u32]) -> Vec<Digest> {
     job.step(number, start_ns, start_ns + 100);
     for rank in group {
         let span = (start_ns + 10, start_ns + 20);
-        job.run_of("1 mesh_tp", "allreduce", group, *rank, span, 8);
+        let of = TestCollective {
+            group: "1 mesh_tp",
+            name: "allreduce",
+            ranks: group,
+            elements: 8,
+        };
+        job.run_of(of, *rank, span);
     }
     job.digests()
 }

@@ -67,55 +67,79 @@ struct Causes {
     are_late: bool,
 }
 
+/// The causes of one kind on a host.
+struct OfKind<'a> {
+    causes: Vec<&'a Cause>,
+    n_ranks: usize,
+    /// Whether all ranks of the host have such a cause.
+    are_all: bool,
+}
+
+impl<'a> OfKind<'a> {
+    fn new(host: &SlowHost, all: &[&'a Cause], is: fn(&Why) -> bool) -> OfKind<'a> {
+        let causes = all.iter().copied().filter(|cause| is(&cause.why));
+        let causes: Vec<&Cause> = causes.collect();
+        let mut ranks: Vec<usize> = causes.iter().map(|cause| cause.rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        OfKind {
+            causes,
+            n_ranks: ranks.len(),
+            are_all: ranks.len() == host.ranks.len(),
+        }
+    }
+
+    fn of_them(&self) -> String {
+        match self.are_all {
+            true => "all of them".to_owned(),
+            false => format!("{} of them", self.n_ranks),
+        }
+    }
+}
+
 fn of_host(context: &Context, host: &SlowHost) -> Causes {
     let causes = context.analysis.causes.iter();
     let own = causes.filter(|cause| host.ranks.contains(&cause.rank));
     let own: Vec<&Cause> = own.collect();
-    let of = |is: fn(&Why) -> bool| -> (Vec<&Cause>, String) {
-        let causes: Vec<&Cause> = own.iter().copied().filter(|cause| is(&cause.why)).collect();
-        let mut ranks: Vec<usize> = causes.iter().map(|cause| cause.rank).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        let n = match ranks.len() == host.ranks.len() {
-            true => "all of them".to_owned(),
-            false => format!("{} of them", ranks.len()),
-        };
-        (causes, n)
-    };
+    let of = |is: fn(&Why) -> bool| OfKind::new(host, &own, is);
     let mut sentences = Vec::new();
     let mut what = " are slow".to_owned();
-    let (slow, n) = of(|why| matches!(why, Why::SlowerKernels { .. }));
-    if !slow.is_empty() {
-        let most = times(most_times(&slow));
-        if n == "all of them" {
+    let slow = of(|why| matches!(why, Why::SlowerKernels { .. }));
+    if !slow.causes.is_empty() {
+        let most = times(most_times(&slow.causes));
+        if slow.are_all {
             what = format!(": the same kernels take up to {most}");
         }
         sentences.push(format!(
-            "On {n} the same kernels take longer than elsewhere, up to {most}."
+            "On {} the same kernels take longer than elsewhere, up to {most}.",
+            slow.of_them()
         ));
     }
-    let (late, n) = of(|why| matches!(why, Why::HostLate { .. }));
-    let are_late = slow.is_empty() && n == "all of them";
-    if !late.is_empty() {
-        let by = late_by(&late).map(|by| format!("; meanwhile most are in {}", by.in_sentence()));
+    let late = of(|why| matches!(why, Why::HostLate { .. }));
+    let are_late = slow.causes.is_empty() && late.are_all;
+    if !late.causes.is_empty() {
+        let by = late_by(&late.causes);
+        let by = by.map(|by| format!("; meanwhile most are in {}", by.in_sentence()));
         let by = by.unwrap_or_default();
-        sentences.push(format!("On {n} kernels are launched late{by}."));
+        let of_them = late.of_them();
+        sentences.push(format!("On {of_them} kernels are launched late{by}."));
     }
     if are_late {
         what = " launch kernels late".to_owned();
     }
-    let (copying, n) = of(|why| matches!(why, Why::Copies { .. }));
-    if !copying.is_empty() {
-        if slow.is_empty() && late.is_empty() && n == "all of them" {
+    let copying = of(|why| matches!(why, Why::Copies { .. }));
+    if !copying.causes.is_empty() {
+        if slow.causes.is_empty() && late.causes.is_empty() && copying.are_all {
             what = " wait for copies".to_owned();
         }
-        let times = copying.iter().filter_map(|cause| match cause.why {
+        let times = copying.causes.iter().filter_map(|cause| match cause.why {
             Why::Copies { copies_ns } => Some(copies_ns / cause.steps.len().max(1) as i64),
             _ => None,
         });
         let most = times.max().map(format::time_ns).unwrap_or_default();
         sentences.push(format!(
-            "On {n} memory copies are exposed for longer than elsewhere, by up to {most} a step: check pinned memory, PCIe links and NUMA placement."
+            "On {} memory copies are exposed for longer than elsewhere, by up to {most} a step: check pinned memory, PCIe links and NUMA placement.",
+            copying.of_them()
         ));
     }
     Causes {

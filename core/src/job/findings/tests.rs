@@ -5,10 +5,25 @@ mod stages;
 use super::find;
 use crate::job::cards::JobCard;
 use crate::job::files::JobFiles;
-use crate::job::testing::{GEMM, MS, TestJob, TestWork};
+use crate::job::testing::{GEMM, MS, TestCollective, TestJob, TestWork};
 use crate::job::{Analysis, Job};
 
-const COPY: TestWork = TestWork("Memcpy HtoD", "aten::to", "8×8", "Memory copy");
+const COPY: TestWork = TestWork {
+    kernel: "Memcpy HtoD",
+    op: "aten::to",
+    shapes: "8×8",
+    category: "Memory copy",
+};
+
+/// An all-reduce of two ranks with this many elements.
+fn all_reduce(elements: u64) -> TestCollective<'static> {
+    TestCollective {
+        group: "0 default_pg",
+        name: "allreduce",
+        ranks: &[0, 1],
+        elements,
+    }
+}
 
 /// Four ranks, four steps of 22 ms: 20 ms of work and an all-reduce of 2 ms. One rank needs `more_ns` longer for its
 /// work, and the others wait for it.
@@ -272,7 +287,7 @@ fn many_small_messages_in_a_step_are_reported() {
         job.step(1, 0, n * 20_000);
         for at in 0..n {
             let span = (at * 20_000 + 10_000, at * 20_000 + 20_000);
-            job.run_sized("0 default_pg", "allreduce", &[0, 1], &[span; 2], 8);
+            job.run_sized(all_reduce(8), &[span; 2]);
         }
         found(job)
     };
@@ -335,7 +350,7 @@ fn large_messages_that_use_little_of_their_link_are_reported() {
         let start_ns = step * 30 * MS;
         job.step(step as u64, start_ns, start_ns + 30 * MS);
         let spans = [(start_ns + 10 * MS, start_ns + 30 * MS); 2];
-        job.run_sized("0 default_pg", "allreduce", &[0, 1], &spans, 1 << 26);
+        job.run_sized(all_reduce(1 << 26), &spans);
     }
     let found = found(job);
     assert_eq!(
@@ -399,7 +414,7 @@ fn a_slow_rank_on_another_gpu_is_named_with_it() {
 
 #[test]
 fn without_shapes_slow_kernels_may_be_larger_ones() {
-    const BARE: TestWork = TestWork("gemm_kernel", "aten::mm", "", "GEMM");
+    const BARE: TestWork = TestWork { shapes: "", ..GEMM };
     let with = |work: &TestWork| {
         let mut job = job(1, 10 * MS);
         for step in 0..4 {

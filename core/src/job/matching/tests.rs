@@ -1,6 +1,16 @@
 use crate::job::Job;
 use crate::job::files::JobFiles;
-use crate::job::testing::TestJob;
+use crate::job::testing::{TestCollective, TestJob};
+
+/// An all-reduce of all ranks.
+fn all_reduce(ranks: &[u32]) -> TestCollective<'_> {
+    TestCollective {
+        group: "0 default_pg",
+        name: "allreduce",
+        ranks,
+        elements: 1 << 20,
+    }
+}
 
 /// For each collective, the number of ranks read, the group size, and its step.
 fn summary(job: &Job) -> Vec<(usize, usize, Option<usize>)> {
@@ -39,17 +49,12 @@ fn a_rank_that_lacks_its_first_collectives_is_shifted() {
     job.step(1, 0, 1_000);
     for at in 0..6_i64 {
         let ranks: &[u32] = if at < 2 { &[0, 1] } else { &[0, 1, 2] };
-        let spans = [(at * 100 + 10, at * 100 + 50); 3];
-        let elements = 1_000 + at as u64;
+        let of = TestCollective {
+            elements: 1_000 + at as u64,
+            ..all_reduce(&[0, 1, 2])
+        };
         for rank in ranks {
-            job.run_of(
-                "0 default_pg",
-                "allreduce",
-                &[0, 1, 2],
-                *rank,
-                spans[0],
-                elements,
-            );
+            job.run_of(of, *rank, (at * 100 + 10, at * 100 + 50));
         }
     }
     let job = job.job();
@@ -103,7 +108,11 @@ fn of_equal_seq_the_order_decides() {
     job.step(1, 0, 1_000);
     for (at, elements) in [(100, 8), (200, 16)] {
         let spans = [(at, at + 50); 2];
-        job.run_sized("0 default_pg", "allreduce", &[0, 1], &spans, elements);
+        let of = TestCollective {
+            elements,
+            ..all_reduce(&[0, 1])
+        };
+        job.run_sized(of, &spans);
         job.seq(7);
     }
     let job = job.job();

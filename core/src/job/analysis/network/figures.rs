@@ -39,7 +39,7 @@ pub(super) fn figure_gbps(
 #[cfg(test)]
 mod tests {
     use crate::job::analysis::network::{Network, NetworkFigures};
-    use crate::job::testing::TestJob;
+    use crate::job::testing::{TestCollective, TestJob};
 
     /// Ranks 0 and 1 on one host, 2 on another; all-reduces of 4 MiB of floats, which a link between two ranks carries
     /// once, in 1 ms.
@@ -103,7 +103,13 @@ mod tests {
                 job.step(step as u64, start_ns, start_ns + 100_000_000);
                 let ns = if step < 3 { usual_ns } else { 5 * usual_ns };
                 let span = (start_ns + 1_000, start_ns + 1_000 + ns);
-                job.run_sized("1 mesh_tp", "allreduce", &[0, 1], &[span; 2], 1 << 24);
+                let of = TestCollective {
+                    group: "1 mesh_tp",
+                    name: "allreduce",
+                    ranks: &[0, 1],
+                    elements: 1 << 24,
+                };
+                job.run_sized(of, &[span; 2]);
             }
             let job = job.job();
             let timings: Vec<_> = job.collectives.iter().map(|of| job.timing(of)).collect();

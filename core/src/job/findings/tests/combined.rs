@@ -167,12 +167,12 @@ fn ranks_that_share_layers_and_have_more_work_are_reported_together() {
 
 /// Four ranks share a sequence, four steps: these are the times of their attention, in calls of 10 ms.
 fn of_sequence(calls: [u32; 4]) -> TestJob {
-    const ATTENTION: TestWork = TestWork(
-        "flash_fwd_kernel",
-        "aten::_scaled_dot_product_flash_attention",
-        "8×8",
-        "Attention",
-    );
+    const ATTENTION: TestWork = TestWork {
+        kernel: "flash_fwd_kernel",
+        op: "aten::_scaled_dot_product_flash_attention",
+        shapes: "8×8",
+        category: "Attention",
+    };
     let mut job = TestJob::new(4);
     let length_ns = i64::from(calls.into_iter().max().unwrap()) * 10 * MS + 2 * MS;
     for step in 0..4_i64 {

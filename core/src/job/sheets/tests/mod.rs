@@ -189,22 +189,10 @@ fn a_missing_rank_renames_no_others() {
 fn exchanges_of_uneven_sizes() {
     // Ranks 1 and 3 keep a part, and send the rest to each other.
     let ranks = Ranks::new(4)
-        .split(
-            1,
-            EXPERTS,
-            "all_to_allv",
-            [3 * MIB, MIB],
-            ["[1048576, 2097152]", "[1048576, 0]"],
-            100..200,
-        )
-        .split(
-            3,
-            EXPERTS,
-            "all_to_allv",
-            [MIB, 3 * MIB],
-            ["[0, 1048576]", "[2097152, 1048576]"],
-            120..210,
-        );
+        .ran(1, EXPERTS, "all_to_allv", [3 * MIB, MIB], 100..200)
+        .splits(1, ["[1048576, 2097152]", "[1048576, 0]"])
+        .ran(3, EXPERTS, "all_to_allv", [MIB, 3 * MIB], 120..210)
+        .splits(3, ["[0, 1048576]", "[2097152, 1048576]"]);
     let sheet = ranks.clone().sheet("nccl_all2allv");
     assert_eq!(
         sheet.columns(&[

@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use crate::base::interval::Interval;
 use crate::job::clocks::Clock;
-use crate::job::digest::{
-    Collective, Digest, GroupText, NamedGroup, OwnTime, RankFrom, SourceFile, Step, TextId, VERSION,
-};
+use crate::job::digest::{Collective, Digest, OwnTime, RankFrom, SourceFile, Step, VERSION};
 use crate::job::files::JobFiles;
 use crate::job::sheets::{JobSheet, sheets};
+use crate::job::testing::{group_id, text};
 use crate::job::{Analysis, Job};
 
 /// A process group.
@@ -61,54 +60,29 @@ impl Ranks {
     }
 
     /// Adds a collective of one rank: its type, elements in and out, when it ran.
-    pub(super) fn ran(self, rank: usize, of: Of, name: &str, n: [u64; 2], us: Range<i64>) -> Ranks {
-        self.split(rank, of, name, n, ["[]", "[]"], us)
-    }
-
-    /// The same with how the elements are split over the ranks.
-    pub(super) fn split(
+    pub(super) fn ran(
         mut self,
         rank: usize,
         of: Of,
         name: &str,
         [given, got]: [u64; 2],
-        splits: [&str; 2],
         us: Range<i64>,
     ) -> Ranks {
         let digest = &mut self.digests[rank];
-        let named = NamedGroup {
-            name: of.name.to_owned(),
-            description: of.description.to_owned(),
-            ranks: of.ranks.to_vec(),
-        };
-        if !digest.identity.groups.contains(&named) {
-            digest.identity.groups.push(named);
-        }
-        let group = GroupText {
-            name: text(digest, of.name),
-            description: text(digest, of.description),
-            ranks: text(digest, &format!("{:?}", of.ranks)),
-            size: Some(of.ranks.len() as u32),
-            start_stride: None,
-        };
-        let known = digest.groups.iter().position(|known| *known == group);
-        let at = known.unwrap_or_else(|| {
-            digest.groups.push(group);
-            digest.groups.len() - 1
-        });
+        let group = group_id(digest, of.name, of.description, of.ranks);
         let span = Interval::new(us.start * 1000, us.end * 1000);
         let step = digest
             .steps
             .iter()
             .position(|step| step.host.contains(span.start_ns));
         let one = Collective {
-            group: Some(at as u32),
+            group: Some(group),
             name: text(digest, name),
             kernel: text(digest, "ncclDevKernel_Generic"),
             dtype: text(digest, "BFloat16"),
             given: Some(given),
             got: Some(got),
-            splits: splits.map(|split| text(digest, split)),
+            splits: [text(digest, "[]"); 2],
             peer: None,
             position: None,
             seq: None,
@@ -134,6 +108,12 @@ impl Ranks {
     pub(super) fn with(mut self, rank: usize, change: impl FnOnce(&mut Collective)) -> Ranks {
         change(self.digests[rank].collectives.last_mut().unwrap());
         self
+    }
+
+    /// Sets how the elements of the last collective of a rank are split over the ranks.
+    pub(super) fn splits(mut self, rank: usize, splits: [&str; 2]) -> Ranks {
+        let splits = splits.map(|split| text(&mut self.digests[rank], split));
+        self.with(rank, |one| one.splits = splits)
     }
 
     /// Gives the last collective of a rank another element type.
@@ -189,15 +169,6 @@ fn with_step(mut digest: Digest, number: u64, us: Range<i64>) -> Digest {
         loading_ns: 0,
     });
     digest
-}
-
-fn text(digest: &mut Digest, text: &str) -> TextId {
-    let known = digest.texts.iter().position(|known| known == text);
-    let at = known.unwrap_or_else(|| {
-        digest.texts.push(text.to_owned());
-        digest.texts.len() - 1
-    });
-    at as TextId
 }
 
 /// A sheet with its cells as text.
