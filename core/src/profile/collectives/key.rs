@@ -7,8 +7,7 @@ use crate::profile::Profile;
 use crate::profile::gpu::kernels::GpuWork;
 use crate::profile::graphs::shapes::{Messages, Source};
 use crate::profile::launch::is_graph_call;
-use crate::trace::event_args as args;
-use crate::trace::{EventId, Trace};
+use crate::trace::{EventId, Trace, event_args as args};
 
 /// What collectives of one row have in common.
 #[derive(Debug, Clone, PartialEq)]

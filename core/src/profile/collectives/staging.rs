@@ -130,28 +130,36 @@ impl Staging {
     }
 }
 
+/// Calls of a kernel, and how many of them have a copy right before or after.
+#[derive(Debug, Default)]
+struct Counts {
+    all: usize,
+    before: usize,
+    after: usize,
+}
+
 /// Copies on both sides belong to the collective. A single one may be unrelated: it counts if most calls of the kernel
 /// have one on that side.
 fn usual(found: Vec<(StringId, GpuId, Option<Staged>)>) -> Map<GpuId, Staged> {
-    let mut counts: Map<StringId, [usize; 3]> = Map::default();
+    let mut counts: Map<StringId, Counts> = Map::default();
     for (name, _, staged) in &found {
-        let [all, before, after] = counts.entry(*name).or_default();
-        *all += 1;
-        *before += usize::from(staged.is_some_and(|staged| staged.before.is_some()));
-        *after += usize::from(staged.is_some_and(|staged| staged.after.is_some()));
+        let counts = counts.entry(*name).or_default();
+        counts.all += 1;
+        counts.before += usize::from(staged.is_some_and(|staged| staged.before.is_some()));
+        counts.after += usize::from(staged.is_some_and(|staged| staged.after.is_some()));
     }
-    let is_usual = |name, at: usize| {
+    let is_usual = |name: &StringId, n_of: fn(&Counts) -> usize| {
         /// Fewer calls than this prove nothing.
         const LEAST: usize = 3;
-        let counts: Option<&[usize; 3]> = counts.get(&name);
-        counts.is_some_and(|counts| counts[0] >= LEAST && counts[at] * 2 > counts[0])
+        let counts = counts.get(name);
+        counts.is_some_and(|counts| counts.all >= LEAST && n_of(counts) * 2 > counts.all)
     };
     let kept = found.into_iter().filter_map(|(name, id, staged)| {
         let staged = staged?;
         let is_kept = match (staged.before, staged.after) {
             (Some(_), Some(_)) => true,
-            (Some(_), None) => is_usual(name, 1),
-            (None, _) => is_usual(name, 2),
+            (Some(_), None) => is_usual(&name, |counts| counts.before),
+            (None, _) => is_usual(&name, |counts| counts.after),
         };
         is_kept.then_some((id, staged))
     });

@@ -2,8 +2,7 @@
 
 use super::autograd::is_engine_call;
 use crate::names::frames::waits_for_autograd;
-use crate::names::optimizer::is_fused_step;
-use crate::names::optimizer::optimizer_of_step;
+use crate::names::optimizer::{is_fused_step, optimizer_of_step};
 use crate::names::{Family, attention, family_of_kernel};
 use crate::profile::Profile;
 use crate::trace::{Category, Trace};

@@ -48,6 +48,24 @@ fn before(event: &MemoryEvent) -> u64 {
     }
 }
 
+/// The first of the points with the most memory, and its index; `start` has none.
+fn peak(start: Point, curve: &[Point]) -> (Point, Option<usize>) {
+    let (mut peak, mut peak_at) = (start, None);
+    for (at, point) in curve.iter().enumerate() {
+        if point.allocated > peak.allocated {
+            (peak, peak_at) = (*point, Some(at));
+        }
+    }
+    (peak, peak_at)
+}
+
+/// How many reports are counted, and their bytes.
+fn total(events: &[MemoryEvent], is_counted: fn(i64) -> bool) -> (u64, u64) {
+    let counted = events.iter().filter(|event| is_counted(event.bytes));
+    let bytes = counted.map(|event| event.bytes.unsigned_abs());
+    bytes.fold((0, 0), |(n, all), bytes| (n + 1, all.saturating_add(bytes)))
+}
+
 fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
     let point = |event: &MemoryEvent| Point {
         ts_ns: event.ts_ns,
@@ -62,22 +80,9 @@ fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
         allocated: before_bytes,
         reserved: first.map_or(0, |first| first.reserved),
     };
-    // The first of equal maxima.
-    let (mut peak, mut peak_at) = (start, None);
-    for (at, point) in curve.iter().enumerate() {
-        if point.allocated > peak.allocated {
-            (peak, peak_at) = (*point, Some(at));
-        }
-    }
-    let total = |is_counted: fn(i64) -> bool| {
-        let counted = events.iter().filter(move |event| is_counted(event.bytes));
-        let bytes = counted.map(|event| event.bytes.unsigned_abs());
-        bytes.fold((0_u64, 0_u64), |(n, all), bytes| {
-            (n + 1, all.saturating_add(bytes))
-        })
-    };
-    let (n_allocations, allocated_bytes) = total(|bytes| bytes > 0);
-    let (n_frees, freed_bytes) = total(|bytes| bytes < 0);
+    let (peak, peak_at) = peak(start, &curve);
+    let (n_allocations, allocated_bytes) = total(events, |bytes| bytes > 0);
+    let (n_frees, freed_bytes) = total(events, |bytes| bytes < 0);
     let mut live_blocks = LiveBlocks::default();
     for (at, event) in events.iter().enumerate() {
         live_blocks.add(at, event, peak_at.is_some_and(|peak| at <= peak));

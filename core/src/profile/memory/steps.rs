@@ -5,8 +5,7 @@ use std::sync::Arc;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
 use crate::profile::memory::DeviceMemory;
-use crate::profile::window::Step;
-use crate::profile::window::step_windows;
+use crate::profile::window::{Step, step_windows};
 use crate::trace::EventId;
 use crate::trace::annotations::step_number;
 

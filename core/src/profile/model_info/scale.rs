@@ -19,69 +19,94 @@ const PROMPT_ENCODERS: &[&str] = &["CLIP", "T5"];
 /// models all heads together are slightly narrower.
 const LEAST_SHARES: u64 = 2;
 
+/// A part of the size, and what shows it.
+type Said = (String, String);
+
 pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferred) -> Inferred {
-    let has_hidden_size = has_hidden_size(architecture);
-    let is_part = |class: &str| {
-        let encodes = PROMPT_ENCODERS.iter().any(|start| class.starts_with(start));
-        architecture.text() != DIFFUSION || !encodes
-    };
-    let mut parts = Vec::new();
-    let mut evidence = Vec::new();
-    if let Some((class, count)) = modules.layers(is_part) {
-        // A block of a convolutional network is several layers.
-        let noun = if has_hidden_size { "layer" } else { "block" };
-        parts.push(format::counted(count, noun));
-        evidence.push(format!("`{class}` has {} instances", format::count(count)));
-    }
     let gemms = forward_gemms(profile);
-    // The most frequent K of unbatched GEMMs.
-    let unbatched = gemms.iter();
-    let unbatched = unbatched.filter(|(one, _)| param(one, "B").unwrap_or(1) == 1);
-    let inner = unbatched.filter_map(|(one, calls)| Some((param(one, "K")?, *calls)));
-    let inner = grouped(inner, |sum: &mut u64, calls| *sum += calls);
-    let most = inner.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
-    let hidden = inner.iter().find(|(_, calls)| *calls == most);
-    if let Some((hidden, calls)) = hidden.filter(|_| has_hidden_size) {
-        let have = if *calls == 1 { "has" } else { "have" };
-        let of_forward = match profile.is_training() {
-            true => " of the forward pass",
-            false => "",
-        };
-        parts.push(format!("hidden size {hidden}"));
-        evidence.push(format!(
-            "{}{of_forward} {have} K = {hidden}",
-            format::counted(*calls, "GEMM")
-        ));
-    }
-    let attention = profile.operations().iter().find_map(|operation| {
-        let heads = param(operation, "H_Q").filter(|heads| *heads > 0)?;
-        Some((heads, param(operation, "d_h_qk")))
-    });
-    if let Some((heads, width)) = attention {
-        let known = hidden.filter(|_| has_hidden_size);
-        let are_shared_out = known.zip(width).is_some_and(|((hidden, _), width)| {
-            heads.saturating_mul(width).saturating_mul(LEAST_SHARES) <= *hidden
-        });
-        parts.push(match are_shared_out {
-            true => format!("{} on a GPU", format::counted(heads, "head")),
-            false => format::counted(heads, "head"),
-        });
-        evidence.push("the attention operation with the most time has as many".to_owned());
-        if are_shared_out {
-            evidence.push(
-                "together they are narrower than the hidden size, so other heads are on other GPUs"
-                    .to_owned(),
-            );
-        }
-    }
-    if let Some(vocabulary) = vocabulary(&gemms) {
-        parts.push(format!("vocabulary {}", format::count(vocabulary)));
-        evidence.push("the wide GEMM that runs least often has as many columns".to_owned());
-    }
+    let is_uniform = has_hidden_size(architecture);
+    let hidden = hidden_size(&gemms).filter(|_| is_uniform);
+    let said = [
+        layers(modules, architecture),
+        hidden.map(|(hidden, calls)| said_of_hidden_size(profile, hidden, calls)),
+        heads(profile, hidden.map(|(hidden, _)| hidden)),
+        vocabulary(&gemms).map(said_of_vocabulary),
+    ];
+    let (parts, evidence): (Vec<String>, Vec<String>) = said.into_iter().flatten().unzip();
     match parts.is_empty() {
         true => Inferred::default(),
         false => Inferred::new(parts.join(", "), format!("{}.", evidence.join("; "))),
     }
+}
+
+fn layers(modules: &Modules, architecture: &Inferred) -> Option<Said> {
+    let is_part = |class: &str| {
+        let encodes = PROMPT_ENCODERS.iter().any(|start| class.starts_with(start));
+        architecture.text() != DIFFUSION || !encodes
+    };
+    let (class, count) = modules.layers(is_part)?;
+    // A block of a convolutional network is several layers.
+    let noun = match has_hidden_size(architecture) {
+        true => "layer",
+        false => "block",
+    };
+    Some((
+        format::counted(count, noun),
+        format!("`{class}` has {} instances", format::count(count)),
+    ))
+}
+
+/// The most frequent K of unbatched GEMMs, with the number of their calls.
+fn hidden_size(gemms: &[(&Operation, u64)]) -> Option<(u64, u64)> {
+    let unbatched = gemms.iter();
+    let unbatched = unbatched.filter(|(one, _)| param(one, "B").unwrap_or(1) == 1);
+    let inner = unbatched.filter_map(|(one, calls)| Some((param(one, "K")?, *calls)));
+    let inner = grouped(inner, |sum: &mut u64, calls| *sum += calls);
+    let most = inner.iter().map(|(_, calls)| *calls).max()?;
+    inner.into_iter().find(|(_, calls)| *calls == most)
+}
+
+fn said_of_hidden_size(profile: &Profile, hidden: u64, calls: u64) -> Said {
+    let have = if calls == 1 { "has" } else { "have" };
+    let of_forward = match profile.is_training() {
+        true => " of the forward pass",
+        false => "",
+    };
+    let gemms = format::counted(calls, "GEMM");
+    (
+        format!("hidden size {hidden}"),
+        format!("{gemms}{of_forward} {have} K = {hidden}"),
+    )
+}
+
+/// The heads of the attention operation with the most time.
+fn heads(profile: &Profile, hidden: Option<u64>) -> Option<Said> {
+    let (heads, width) = profile.operations().iter().find_map(|operation| {
+        let heads = param(operation, "H_Q").filter(|heads| *heads > 0)?;
+        Some((heads, param(operation, "d_h_qk")))
+    })?;
+    let are_shared_out = hidden.zip(width).is_some_and(|(hidden, width)| {
+        heads.saturating_mul(width).saturating_mul(LEAST_SHARES) <= hidden
+    });
+    let heads = format::counted(heads, "head");
+    let evidence = "the attention operation with the most time has as many";
+    Some(match are_shared_out {
+        true => (
+            format!("{heads} on a GPU"),
+            format!(
+                "{evidence}; together they are narrower than the hidden size, so other heads are on other GPUs"
+            ),
+        ),
+        false => (heads, evidence.to_owned()),
+    })
+}
+
+fn said_of_vocabulary(vocabulary: u64) -> Said {
+    let evidence = "the wide GEMM that runs least often has as many columns";
+    (
+        format!("vocabulary {}", format::count(vocabulary)),
+        evidence.to_owned(),
+    )
 }
 
 /// A parameter of a perf model as a number.

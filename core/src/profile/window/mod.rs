@@ -61,7 +61,6 @@ use crate::trace::{EventId, MemoryDevice, Trace, TrackId};
 pub use gpus::{UnknownGpu, find_gpu, gpu_windows};
 pub(crate) use ranges::begin_ns;
 pub use ranges::{Step, is_drawn, recorded_span, steps};
-
 pub use steps::{Place, StepWindow, UnknownStep, find_step, of_all_steps, of_steps, step_windows};
 pub use work_steps::WorkSteps;
 

@@ -3,7 +3,7 @@
 use std::sync::Weak;
 
 use super::TrackNodes;
-use super::host::Nodes;
+use super::nodes::Nodes;
 use crate::base::row_set::RowSet;
 use crate::base::sort::partition_point_near;
 use crate::trace::{EventId, Trace};

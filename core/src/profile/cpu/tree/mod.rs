@@ -5,9 +5,10 @@
 //! they are after all threads, each on its own.
 
 mod cost;
-mod host;
 mod index;
 mod merged;
+mod nested;
+mod nodes;
 #[cfg(test)]
 mod tests;
 mod within;
@@ -21,9 +22,10 @@ use crate::base::sort::partition_point_near;
 use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
 pub use cost::{Cost, Launched, Owner, own_cpu_ns};
-use host::Nodes;
 use index::Index;
 pub use merged::{BottomUp, ClassTree, Instances, Label, Merged, MergedId, MergedTree, Spread};
+use nested::Nested;
+use nodes::Nodes;
 
 row_id! {
     /// A node of a [`CallTree`].
@@ -75,111 +77,19 @@ pub struct CallTree {
 impl CallTree {
     /// Nests the calls of every thread and attaches the GPU activity.
     pub fn new(trace: &Trace, frames: Frames, launches: &Launches) -> CallTree {
-        let (nodes, tracks, first_stray) = CallTree::nested(trace, frames);
-        let index = Index::listed(trace, &nodes);
-        CallTree::assemble(frames, nodes, tracks, first_stray, index, launches)
+        let nested = Nested::of(trace, frames);
+        let index = Index::listed(trace, &nested.nodes);
+        nested.with_launches(index, launches)
     }
 
     /// The same with Python frames, for a shared trace: uses less memory.
     pub(crate) fn with_frames(trace: &Arc<Trace>, launches: &Launches) -> CallTree {
-        let frames = Frames::With;
-        let (nodes, tracks, first_stray) = CallTree::nested(trace, frames);
+        let nested = Nested::of(trace, Frames::With);
         let index = match trace.captured.is_empty() {
-            true => Index::searched(Arc::downgrade(trace), &nodes, first_stray),
-            false => Index::listed(trace, &nodes),
+            true => Index::searched(Arc::downgrade(trace), &nested.nodes, nested.first_stray),
+            false => Index::listed(trace, &nested.nodes),
         };
-        CallTree::assemble(frames, nodes, tracks, first_stray, index, launches)
-    }
-
-    /// The calls of every thread by nesting, and the first stray.
-    fn nested(trace: &Trace, frames: Frames) -> (Nodes, Vec<TrackNodes>, u32) {
-        let events = &trace.events;
-        let nested = || {
-            let nested = events.of_category(|of| frames.admit(of));
-            let nested = nested.filter(|event| !trace.captured.has(*event));
-            nested.map(|event| (events.track(event).0 as usize, event))
-        };
-        // Counted first, so that they can be stored thread by thread in a single list, which becomes the node list.
-        let mut ends = vec![0_usize; trace.tracks.len()];
-        for (track, _) in nested() {
-            if let Some(n_calls) = ends.get_mut(track) {
-                *n_calls += 1;
-            }
-        }
-        let mut n_calls = 0;
-        for end in &mut ends {
-            n_calls += std::mem::replace(end, n_calls);
-        }
-        let mut calls = vec![EventId(0); n_calls];
-        for (track, event) in nested() {
-            if let Some(end) = ends.get_mut(track)
-                && let Some(place) = calls.get_mut(*end)
-            {
-                *place = event;
-                *end += 1;
-            }
-        }
-        let mut start = 0;
-        for end in &ends {
-            let of_track = calls.get_mut(start..*end).unwrap_or_default();
-            // Stable sort: calls that start together stay in file order. Sorts ids only: with their times they would
-            // take four times the memory.
-            let start_ns = |call: &EventId| events.ts_ns(*call);
-            if !of_track.is_sorted_by_key(start_ns) {
-                of_track.sort_by_key(start_ns);
-            }
-            start = *end;
-        }
-        let mut nodes = Nodes::of(calls, trace);
-        let mut tracks = Vec::new();
-        let mut start = 0;
-        for (track, end) in ends.into_iter().enumerate() {
-            if start < end {
-                let first = nodes.len();
-                nodes.nest(trace, frames, start..end);
-                tracks.push(TrackNodes {
-                    track: TrackId(track as u32),
-                    nodes: first..nodes.len(),
-                });
-            }
-            start = end;
-        }
-        let first_stray = nodes.append_strays(trace, frames);
-        (nodes, tracks, first_stray)
-    }
-
-    /// Combines nested calls with the GPU activity that they launched.
-    fn assemble(
-        frames: Frames,
-        nodes: Nodes,
-        tracks: Vec<TrackNodes>,
-        first_stray: u32,
-        index: Index,
-        launches: &Launches,
-    ) -> CallTree {
-        let mut by_node: Vec<(u32, u32)> = Vec::with_capacity(launches.launches.len());
-        for (launch, row) in launches.launches.iter().zip(0_u32..) {
-            // Launches of one thread follow one another.
-            let last = by_node.last().map(|(node, _)| *node);
-            let node = index.find(launch.call, last, &nodes, &tracks);
-            by_node.extend(node.map(|node| (node, row)));
-        }
-        by_node.sort_unstable();
-        let work = |row: u32| {
-            launches
-                .launches
-                .get(row as usize)
-                .map(|launch| launch.work)
-        };
-        CallTree {
-            frames,
-            tracks,
-            first_stray,
-            index,
-            launch_work: by_node.iter().filter_map(|&(_, row)| work(row)).collect(),
-            launch_nodes: by_node.into_iter().map(|(node, _)| node).collect(),
-            nodes,
-        }
+        nested.with_launches(index, launches)
     }
 
     /// Which calls are nodes.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::host::Nodes;
+use super::nested::Nested;
+use super::nodes::Nodes;
 use super::{CallTree, NodeId, TrackNodes};
 use crate::base::interval::Interval;
 use crate::profile::launch::Launches;
@@ -46,7 +47,13 @@ impl CallTree {
             .filter(|track| !track.nodes.is_empty() || of_strays.contains(&track.track))
             .collect();
         let index = self.index.of_part(trace, &nodes, first_stray);
-        CallTree::assemble(self.frames, nodes, tracks, first_stray, index, launches)
+        let nested = Nested {
+            frames: self.frames,
+            nodes,
+            tracks,
+            first_stray,
+        };
+        nested.with_launches(index, launches)
     }
 
     /// By node: whether it is kept.

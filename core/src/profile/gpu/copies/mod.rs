@@ -6,8 +6,7 @@ mod summary;
 use crate::base::labels::labeled;
 use crate::names::words::{Words, classify, contains_any, letters};
 use crate::profile::gpu::kernels::GpuWork;
-use crate::trace::Trace;
-use crate::trace::event_args as args;
+use crate::trace::{Trace, event_args as args};
 
 pub(crate) use origin::{CopyOrigin, DdpCopy};
 pub(crate) use summary::{Copies, CopySummary, OnOneGpu, copies};

@@ -12,8 +12,7 @@ use crate::profile::gpu::exposed::{Exposed, OnGpu};
 use crate::profile::gpu::kernels::GpuWork;
 use crate::profile::gpu::timeline::GpuClass;
 use crate::profile::launch::process;
-use crate::trace::event_args as args;
-use crate::trace::{Category, EventId};
+use crate::trace::{Category, EventId, event_args as args};
 
 /// Copies with something in common.
 #[derive(Debug, Clone, Default)]

@@ -2,13 +2,9 @@
 
 use serde::Serialize;
 
-use super::CaptureFile;
-use super::choosing::{File, Plan, Replays};
 use super::why::Why;
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::map::{Map, Set};
-use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::EventId;
 
 /// How far captures explain the replays of a trace.
@@ -336,100 +332,6 @@ impl GraphUse {
                 "{graph}, has operators for {} of its kernels; the others are in no capture.",
                 format::count(self.n_matched)
             ),
-        }
-    }
-}
-
-/// The coverage of files and graphs under a plan.
-pub(super) fn of(
-    files: &[CaptureFile],
-    found: &[File],
-    replays: &Replays,
-    plan: &Plan,
-) -> Coverage {
-    let mut used: Set<(usize, usize)> = Set::default();
-    let mut n_kernels: Map<usize, u64> = Map::default();
-    let mut graphs: Map<usize, GraphUse> = Map::default();
-    let (mut cut, mut sizes) = (Vec::new(), Vec::new());
-    for (at, replay) in replays.all.iter().enumerate() {
-        let graph = graphs.entry(replay.graph).or_insert_with(|| GraphUse {
-            n_kernels: replay.kernels.len() as u64,
-            ..GraphUse::default()
-        });
-        graph.n_replays += 1;
-        match plan.fit(replay.graph, at) {
-            Some(fit) => {
-                let (file, segment) = fit.segment;
-                used.insert(fit.segment);
-                let segment = found
-                    .get(file)
-                    .and_then(|file| file.found.segments.get(segment));
-                let size = segment.and_then(|segment| segment.size);
-                sizes.extend(size.map(|size| (replay.launch, size)));
-                let n_launches = segment.map_or(0, |segment| segment.launches.len());
-                graph.n_merged += 1;
-                graph.n_matched = fit.n_matched as u64;
-                graph.n_unrecorded = n_launches.saturating_sub(fit.n_matched) as u64;
-                *n_kernels.entry(file).or_default() += graph.n_matched;
-                cut.extend(fit.is_cut(n_launches).then_some(replay.launch));
-            }
-            None => {
-                let why = plan
-                    .of_replay
-                    .get(at)
-                    .and_then(|chosen| chosen.as_ref().err());
-                graph.why = graph.why.take().or_else(|| why.cloned());
-            }
-        }
-    }
-    let usage = |at: usize, name: String, file: &File| FileUse {
-        name,
-        n_segments: file.found.segments.len() as u64,
-        n_used: used.iter().filter(|(of_file, _)| *of_file == at).count() as u64,
-        n_kernels: n_kernels.get(&at).copied().unwrap_or(0),
-        problem: None,
-    };
-    let uses = files.iter().zip(found).enumerate();
-    let uses = uses.map(|(at, (file, found))| {
-        let usage = usage(at, file.name.clone(), found);
-        FileUse {
-            problem: problem(file, found, usage.n_used, replays.is_empty()),
-            ..usage
-        }
-    });
-    // Followed by the trace itself, if it contains captures that are replayed; its other captures are not a problem.
-    let own = found.get(files.len());
-    let own = own.map(|own| usage(files.len(), String::new(), own));
-    Coverage {
-        files: uses.chain(own.filter(|own| own.n_used > 0)).collect(),
-        cut,
-        sizes,
-        graphs: graphs.into_values().collect(),
-    }
-}
-
-fn is_cut(warnings: &Warnings) -> bool {
-    let kinds = [WarningKind::CutGzip, WarningKind::CutJson];
-    kinds.iter().any(|kind| warnings.count(*kind) > 0)
-}
-
-fn problem(file: &CaptureFile, found: &File, n_used: u64, is_eager: bool) -> Option<Problem> {
-    let imported = match &file.imported {
-        Ok(imported) => imported,
-        Err(_) if file.are_notes => return Some(Problem::NoNotes),
-        Err(why) => return Some(Problem::Unreadable(why.clone())),
-    };
-    let n_unfinished = u64::from(found.found.n_unfinished);
-    let n_segments = found.found.segments.len();
-    match (imported.trace.events.is_empty(), n_segments) {
-        (true, _) => Some(Problem::Empty),
-        _ if n_unfinished > 0 => Some(Problem::Unfinished(n_unfinished)),
-        (false, 0) if is_cut(&imported.warnings) => Some(Problem::Cut),
-        (false, 0) => Some(Problem::NoCapture),
-        _ if n_used == 0 && !is_eager => Some(Problem::Unused),
-        _ => {
-            let contradiction = found.found.contradiction;
-            contradiction.map(|(noted, own)| Problem::OtherSize { noted, own })
         }
     }
 }

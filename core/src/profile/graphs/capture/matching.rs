@@ -206,9 +206,6 @@ fn by_class(replay: &[Replayed], capture: &[Launched]) -> Pairs {
 /// Moves each gap between runs of pairs to where most adjacent pairs are confirmed: kernels of unknown class match
 /// anywhere.
 fn settle(pairs: &mut Pairs, n_launches: usize, verdict: impl Fn(usize, usize) -> Option<bool>) {
-    /// The farthest that a gap moves.
-    const FARTHEST: usize = 256;
-    type Pair = (isize, isize);
     let known = pairs.iter().enumerate();
     let known = known.filter_map(|(kernel, launch)| Some((kernel as isize, (*launch)? as isize)));
     let ends: [Pair; 2] = [(-1, -1), (pairs.len() as isize, n_launches as isize)];
@@ -222,7 +219,6 @@ fn settle(pairs: &mut Pairs, n_launches: usize, verdict: impl Fn(usize, usize) -
             (Ok(kernel), Ok(launch)) => verdict(kernel, launch),
             _ => Some(false),
         };
-    let moved = |(kernel, launch): Pair, by: isize| (kernel + by, launch + by);
     let mut at = 1;
     while at < all.len() {
         let (before, after) = (all[at - 1], all[at]);
@@ -230,37 +226,14 @@ fn settle(pairs: &mut Pairs, n_launches: usize, verdict: impl Fn(usize, usize) -
             at += 1;
             continue;
         }
-        // How many more pairs are confirmed, and how far the gap moves.
-        let mut best = (0, 0_isize);
-        for (towards, from, to) in [(-1, before, after), (1, after, before)] {
-            let mut gain = 0;
-            for step in 0..FARTHEST as isize {
-                let place = match towards {
-                    1 => at as isize + step,
-                    _ => at as isize - 1 - step,
-                };
-                let is_inner = place > 0 && place + 1 < all.len() as isize;
-                let old = moved(from, towards * step);
-                if !is_inner || all[place as usize] != old {
-                    break;
-                }
-                let new = pair_verdict(moved(to, towards * (step + 1)));
-                if new == Some(false) {
-                    break;
-                }
-                gain += i32::from(new == Some(true)) - i32::from(pair_verdict(old) == Some(true));
-                if gain > best.0 {
-                    best = (gain, towards * (step + 1));
-                }
-            }
-        }
-        for step in 1..=best.1.abs() {
-            match best.1 > 0 {
+        let shift = best_shift(&all, at, &pair_verdict);
+        for step in 1..=shift.abs() {
+            match shift > 0 {
                 true => all[at + step as usize - 1] = moved(before, step),
                 false => all[at - step as usize] = moved(after, -step),
             }
         }
-        at += 1 + best.1.max(0) as usize;
+        at += 1 + shift.max(0) as usize;
     }
     pairs.fill(None);
     for (kernel, launch) in &all[1..all.len() - 1] {
@@ -268,6 +241,44 @@ fn settle(pairs: &mut Pairs, n_launches: usize, verdict: impl Fn(usize, usize) -
             pairs[kernel] = Some(launch);
         }
     }
+}
+
+/// How far the gap before the pair at `at` moves, so that the most more pairs are confirmed.
+fn best_shift(all: &[Pair], at: usize, verdict: impl Fn(Pair) -> Option<bool>) -> isize {
+    /// The farthest that a gap moves.
+    const FARTHEST: isize = 256;
+    let (before, after) = (all[at - 1], all[at]);
+    let (mut most, mut shift) = (0, 0);
+    for (towards, from, to) in [(-1, before, after), (1, after, before)] {
+        let mut gain = 0;
+        for step in 0..FARTHEST {
+            let place = match towards {
+                1 => at as isize + step,
+                _ => at as isize - 1 - step,
+            };
+            let is_inner = place > 0 && place + 1 < all.len() as isize;
+            let old = moved(from, towards * step);
+            if !is_inner || all[place as usize] != old {
+                break;
+            }
+            let new = verdict(moved(to, towards * (step + 1)));
+            if new == Some(false) {
+                break;
+            }
+            gain += i32::from(new == Some(true)) - i32::from(verdict(old) == Some(true));
+            if gain > most {
+                (most, shift) = (gain, towards * (step + 1));
+            }
+        }
+    }
+    shift
+}
+
+/// A kernel and a launch, by index; before the first and after the last at the ends.
+type Pair = (isize, isize);
+
+fn moved((kernel, launch): Pair, by: isize) -> Pair {
+    (kernel + by, launch + by)
 }
 
 /// The shortest edit script of two sequences, given which elements can be equal (Myers 1986); no pairs if they differ

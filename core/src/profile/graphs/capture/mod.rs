@@ -25,6 +25,7 @@
 
 mod choosing;
 mod copies;
+mod counted;
 mod coverage;
 mod functions;
 mod matching;
@@ -150,7 +151,7 @@ pub(crate) fn find(trace: &Trace, launches: &Launches, files: &[CaptureFile]) ->
         found.push(File::new("", Some(trace), own));
     }
     let plan = choosing::choose(trace, &replays, &found);
-    let coverage = coverage::of(files, &found, &replays, &plan);
+    let coverage = counted::coverage(files, &found, &replays, &plan);
     Merging {
         merges: plan.into_merges(&replays, found),
         coverage,

@@ -294,6 +294,14 @@ impl Linear {
     }
 }
 
+/// A kernel by its place in a stream, or a launch by its place in a thread.
+struct Ordered<'a> {
+    track: TrackId,
+    at_ns: i64,
+    name: &'a str,
+    call: EventId,
+}
+
 /// The kernels of each stream, in order; for a capture, whose launches never ran, the launches of each thread.
 fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
@@ -303,13 +311,11 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
         let mut is_replay = |call: &EventId| is_graph.of(trace, trace.recorded_call(*call));
         let call = work.launched_by.filter(|call| !is_replay(call))?;
         let is_kernel = events.category(work.event) == Category::Kernel;
-        is_kernel.then(|| {
-            (
-                events.track(work.event),
-                work.span.start_ns,
-                trace.strings.get(work.name),
-                call,
-            )
+        is_kernel.then(|| Ordered {
+            track: events.track(work.event),
+            at_ns: work.span.start_ns,
+            name: trace.strings.get(work.name),
+            call,
         })
     });
     let captures = captures(profile);
@@ -320,42 +326,37 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
         capture.contains(&events.ts_ns(call)).then_some(())?;
         let args = trace.strings.get(events.extra_args(call)?);
         let name = extra_args::value(args, "kernel")?;
-        Some((events.track(call), events.ts_ns(call), name, call))
+        Some(Ordered {
+            track: events.track(call),
+            at_ns: events.ts_ns(call),
+            name,
+            call,
+        })
     });
-    let on_gpu: Vec<(TrackId, i64, &str, EventId)> = on_gpu.collect();
-    let captured: Vec<(TrackId, i64, &str, EventId)> = captured.collect();
+    let on_gpu: Vec<Ordered> = on_gpu.collect();
+    let captured: Vec<Ordered> = captured.collect();
     // There are few names but many kernels.
     let mut known: Map<&str, Step> = Map::default();
-    for (_, _, name, _) in on_gpu.iter().chain(&captured) {
+    for Ordered { name, .. } in on_gpu.iter().chain(&captured) {
         known.entry(name).or_insert_with(|| Step::of(name));
     }
     let step = |name: &str| known.get(name).copied().unwrap_or(Step::Other);
-    let layers = |all: &[(TrackId, i64, &str, EventId)]| {
-        let attentions = all.iter().filter(|one| step(one.2) == Step::Attention);
+    let layers = |all: &[Ordered]| {
+        let attentions = all.iter().filter(|one| step(one.name) == Step::Attention);
         attentions.count()
     };
     let all = match layers(&on_gpu) > 1 && layers(&on_gpu) >= layers(&captured) {
         true => on_gpu,
         false => captured,
     };
-    let by_track = all.into_iter().map(|(track, ns, name, call)| {
-        (
-            track,
-            (
-                ns,
-                Launched {
-                    step: step(name),
-                    call,
-                },
-            ),
-        )
-    });
-    let streams = grouped(by_track, |all: &mut Vec<(i64, Launched)>, one| {
-        all.push(one)
-    });
-    let in_time = |(_, mut stream): (TrackId, Vec<(i64, Launched)>)| {
-        stream.arrange_by_key(|(ns, one)| (*ns, one.call));
-        stream.into_iter().map(|(_, one)| one).collect()
+    let streams = grouped(all.into_iter().map(|one| (one.track, one)), Vec::push);
+    let in_time = |(_, mut stream): (TrackId, Vec<Ordered>)| {
+        stream.arrange_by_key(|one| (one.at_ns, one.call));
+        let launched = stream.into_iter().map(|one| Launched {
+            step: step(one.name),
+            call: one.call,
+        });
+        launched.collect()
     };
     streams.into_iter().map(in_time).collect()
 }

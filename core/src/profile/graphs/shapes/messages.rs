@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Source;
-use super::passes;
 use super::tokens::Rows;
+use super::{Source, passes};
 use crate::base::interval::Interval;
 use crate::profile::Profile;
 use crate::trace::{EventId, TrackId};

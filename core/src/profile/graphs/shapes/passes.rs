@@ -67,12 +67,7 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
     }
     let mut is_graph = ByName::new(is_graph_launch);
     let mut hosts = steps(profile);
-    let of_steps: Map<(TrackId, i64), usize> = hosts
-        .iter()
-        .enumerate()
-        .map(|(at, host)| ((host.track, host.on_host.start_ns), at))
-        .collect();
-    let starts = of_steps.keys().copied().arranged();
+    let by_start = ByStart::of(&hosts);
     let mut of_launch: Map<EventId, usize> = Map::default();
     let mut launched: Vec<Launched> = Vec::new();
     for (id, work) in profile.gpu.iter() {
@@ -86,16 +81,8 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
         let call = trace.recorded_call(call);
         let is_replayed = is_graph.of(trace, call);
         let (track, at_ns) = (events.track(call), events.ts_ns(call));
-        let step = starts
-            .partition_point(|start| *start <= (track, at_ns))
-            .checked_sub(1)
-            .and_then(|at| of_steps.get(starts.get(at)?))
-            .filter(|step| {
-                let host = hosts.get(**step);
-                host.is_some_and(|host| host.track == track && at_ns < host.on_host.end_ns)
-            });
-        let pass = match step {
-            Some(step) => *step,
+        let pass = match by_start.around(&hosts, track, at_ns) {
+            Some(step) => step,
             None if is_replayed => *of_launch.entry(call).or_insert_with(|| {
                 hosts.push(Host {
                     on_host: events.span(call),
@@ -120,6 +107,27 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
         });
     }
     passes(profile, &hosts, launched)
+}
+
+/// Steps by thread and start, as indices.
+struct ByStart(Vec<(TrackId, i64, usize)>);
+
+impl ByStart {
+    fn of(steps: &[Host]) -> ByStart {
+        let starts = steps.iter().zip(0..);
+        let starts = starts.map(|(step, at)| (step.track, step.on_host.start_ns, at));
+        ByStart(starts.arranged())
+    }
+
+    /// The step of a thread at a time.
+    fn around(&self, steps: &[Host], track: TrackId, ns: i64) -> Option<usize> {
+        let after = self
+            .0
+            .partition_point(|(of, start_ns, _)| (*of, *start_ns) <= (track, ns));
+        let (.., at) = *self.0.get(after.checked_sub(1)?)?;
+        let step = steps.get(at)?;
+        (step.track == track && ns < step.on_host.end_ns).then_some(at)
+    }
 }
 
 /// The steps of a serving engine.

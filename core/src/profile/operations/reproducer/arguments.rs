@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::names::signatures::is_tensor_type;
-use crate::names::signatures::{Kind, Param};
+use crate::names::signatures::{Kind, Param, is_tensor_type};
 use crate::perf::OpInput;
 use crate::trace::{Dims, list_items};
 

@@ -28,8 +28,7 @@ pub use bottom_up::BottomUp;
 pub use classes::{ClassTree, Instances, Spread};
 
 use super::{Cost, NodeId, siblings};
-use crate::base::format::is_digits;
-use crate::base::format::without_number;
+use crate::base::format::{is_digits, without_number};
 use crate::base::row_id::row_id;
 use crate::trace::{StringId, Trace};
 
