@@ -227,7 +227,7 @@ fn many_tokens_choose_no_more_experts_than_there_are() {
 fn the_table_names_each_op_once_and_has_what_the_reference_has() {
     let names: Vec<&str> = table::models().map(|model| model.op).collect();
     for pair in names.windows(2) {
-        assert!(pair[0] < pair[1], "{} stands twice", pair[1]);
+        assert!(pair[0] < pair[1], "{} is listed twice", pair[1]);
     }
     for model in table::models() {
         let known = known_ops().any(|op| op.name == model.op && op.modeled);

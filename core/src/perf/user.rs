@@ -16,8 +16,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::dtype;
-use super::{ComputeSpec, OpInput, Unit, Work};
+use super::{ComputeSpec, OpInput, Unit, Work, dtype};
 use crate::base::file_error::{FileError, line_at};
 use crate::base::format;
 use crate::hardware::Precision;

@@ -138,15 +138,8 @@ fn diffusion(keys: &Map<String, Value>) -> Result<ModelConfig, FileError> {
 }
 
 fn language(all: &Map<String, Value>) -> Result<ModelConfig, FileError> {
-    // Multimodal models have their sizes one level down.
-    let inner = ["text_config", "language_config", "llm_config"]
-        .iter()
-        .find_map(|key| all.get(*key)?.as_object());
     let own = Keys(all);
-    let keys = match inner.filter(|_| !all.contains_key("hidden_size")) {
-        Some(inner) => Keys(inner),
-        None => Keys(all),
-    };
+    let keys = keys_of_sizes(all);
     let shapes = "the shapes of its GEMMs";
     let hidden = keys.needed(&["hidden_size", "n_embd", "d_model"], shapes)?;
     let heads = keys.needed(
@@ -201,17 +194,38 @@ fn language(all: &Map<String, Value>) -> Result<ModelConfig, FileError> {
             .and_then(Weights::parse),
         family,
     };
-    let path = own.text(&["_name_or_path"]).map(last_part);
-    let path = path.filter(|name| !name.is_empty());
-    let class = own.value(&["architectures"]).and_then(|all| {
-        let class = all.as_array()?.first()?.as_str()?;
-        Some(one_line(class.trim_end_matches("ForCausalLM")))
-    });
-    let name = proved::name_of(&model).map(str::to_owned).or(path);
     Ok(ModelConfig {
-        name: name.or(class).unwrap_or_else(|| one_line(&model.family)),
+        name: name_of_language(&own, &model),
         kind: ModelKind::Language(Box::new(model)),
     })
+}
+
+/// The keys with the sizes: those of multimodal models are one level down.
+fn keys_of_sizes(all: &Map<String, Value>) -> Keys<'_> {
+    let inner = ["text_config", "language_config", "llm_config"]
+        .iter()
+        .find_map(|key| all.get(*key)?.as_object());
+    Keys(match inner {
+        Some(inner) if !all.contains_key("hidden_size") => inner,
+        _ => all,
+    })
+}
+
+fn name_of_language(own: &Keys, model: &LanguageModel) -> String {
+    let path = || {
+        let path = own.text(&["_name_or_path"]).map(last_part);
+        path.filter(|name| !name.is_empty())
+    };
+    let class = || {
+        let class = own.value(&["architectures"])?.as_array()?.first()?;
+        let class = class.as_str()?.trim_end_matches("ForCausalLM");
+        Some(one_line(class))
+    };
+    let known = proved::name_of(model).map(str::to_owned);
+    known
+        .or_else(path)
+        .or_else(class)
+        .unwrap_or_else(|| one_line(&model.family))
 }
 
 fn latent(keys: &Keys) -> Result<Option<Latent>, FileError> {

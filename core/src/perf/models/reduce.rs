@@ -28,14 +28,23 @@ const LAYOUT: Layout = Layout {
     index_bytes: 0.0,
 };
 
-/// `sum(x, dims, keepdim, dtype)`, `sum(x, dtype)`; `mean` does not widen.
-pub(super) fn sum(input: &OpInput, widens: bool) -> Option<Modeled> {
+const MEAN: Layout = Layout {
+    dtype: Some(3),
+    ..LAYOUT
+};
+
+/// `sum(x, dims, keepdim, dtype)`, `sum(x, dtype)`.
+pub(super) fn sum(input: &OpInput) -> Option<Modeled> {
     let layout = Layout {
-        dtype: Some(3),
-        widens,
-        ..LAYOUT
+        widens: true,
+        ..MEAN
     };
     reduce(input, layout)
+}
+
+/// `mean(x, dims, keepdim, dtype)`, `mean(x, dtype)`.
+pub(super) fn mean(input: &OpInput) -> Option<Modeled> {
+    reduce(input, MEAN)
 }
 
 /// `amin(x, dims, keepdim)`, `logsumexp`, `std`, `var`.

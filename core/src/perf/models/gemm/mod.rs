@@ -72,6 +72,16 @@ impl Gemm {
         }
     }
 
+    /// The GEMM of a call with A at position `first`, after the addend if there is one, with TraceLens's parameters.
+    fn listed(self, input: &OpInput, first: usize, is_batched: bool) -> Modeled {
+        let gemm = Gemm {
+            has_bias: first == 1,
+            ..self
+        };
+        let work = gemm.of_call(input, first).work(input.dtype(first));
+        bare(work).with(gemm.params(input, [first, first + 1], is_batched))
+    }
+
     /// Operations and bytes; the first operand's type determines the precision.
     pub(crate) fn work(&self, precision: &str) -> Work {
         let Gemm { batch, m, n, k, .. } = *self;
@@ -290,26 +300,21 @@ pub(crate) fn offsets(input: &OpInput) -> usize {
     }
 }
 
-/// A GEMM or batched GEMM with A at position `first`, after the addend if there is one. `mm(A, B)`, `addmm(bias, A,
-/// B)`, `bmm(A, B)` with A of B × M × K, `baddbmm`.
-pub(crate) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modeled> {
-    let [batch, m, k, n] = match is_batched {
-        true => {
-            let ([batch, m, k], [_, _, n]) = (input.sized(first)?, input.sized(first + 1)?);
-            [batch, m, k, n]
-        }
-        false => {
-            let ([m, k], [_, n]) = (input.sized(first)?, input.sized(first + 1)?);
-            [1.0, m, k, n]
-        }
-    };
+/// `mm(A, B)`, and `addmm(bias, A, B)` with A at position 1.
+pub(crate) fn mm(input: &OpInput, first: usize) -> Option<Modeled> {
+    let ([m, k], [_, n]) = (input.sized(first)?, input.sized(first + 1)?);
+    let gemm = Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)));
+    Some(gemm.listed(input, first, false))
+}
+
+/// `bmm(A, B)` with A of B × M × K, and `baddbmm(bias, A, B)` with A at position 1.
+pub(crate) fn bmm(input: &OpInput, first: usize) -> Option<Modeled> {
+    let ([batch, m, k], [_, _, n]) = (input.sized(first)?, input.sized(first + 1)?);
     let gemm = Gemm {
         batch,
-        has_bias: first == 1,
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)))
     };
-    let work = gemm.of_call(input, first).work(input.dtype(first));
-    Some(bare(work).with(gemm.params(input, [first, first + 1], is_batched)))
+    Some(gemm.listed(input, first, true))
 }
 
 /// Matrix-vector multiplication: `mv(A, x)`, `addmv(bias, A, x)`. Not in TraceLens.

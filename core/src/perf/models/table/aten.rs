@@ -52,24 +52,24 @@ pub(super) const ATEN: &[Row] = &[
     ours(|call| fft::from_real(call, &fft::dims(call)?, true), "
         aten::fft_rfft aten::fft_rfft2 aten::fft_rfftn"),
 
-    ours(|call| gemm::listed(call, 1, false), "aten::_addmm_activation aten::addmm_"),
+    ours(|call| gemm::mm(call, 1), "aten::_addmm_activation aten::addmm_"),
     ours(gemm::distances, "aten::_cdist_forward"),
     ours(gemm::grouped_mm, "
         aten::_grouped_mm aten::_scaled_grouped_mm aten::_scaled_grouped_mm_v2").gemm_sizes(gemm::sizes::of_groups),
     ours(gemm::int_mm, "aten::_int_mm").gemm_sizes(gemm::sizes::of_two),
     ours(gemm::half_sparse, "aten::_sparse_semi_structured_mm"),
     ours(gemm::addbmm, "aten::addbmm aten::addbmm_"),
-    reference(Gemm, |call| gemm::listed(call, 1, false), "aten::addmm"),
+    reference(Gemm, |call| gemm::mm(call, 1), "aten::addmm"),
     ours(|call| gemm::with_vector(call, 1), "aten::addmv aten::addmv_").gemm_sizes(|call| gemm::sizes::of_vector(call, 1)),
     ours(gemm::addr, "aten::addr aten::addr_"),
-    reference(Gemm, |call| gemm::listed(call, 1, true), "aten::baddbmm"),
-    ours(|call| gemm::listed(call, 1, true), "aten::baddbmm_"),
-    reference(Gemm, |call| gemm::listed(call, 0, true), "aten::bmm"),
+    reference(Gemm, |call| gemm::bmm(call, 1), "aten::baddbmm"),
+    ours(|call| gemm::bmm(call, 1), "aten::baddbmm_"),
+    reference(Gemm, |call| gemm::bmm(call, 0), "aten::bmm"),
     ours(gemm::dot, "aten::dot aten::vdot"),
     ours(gemm::linear, "aten::linear").gemm_sizes(gemm::sizes::of_rows),
     ours(gemm::linear_backward, "aten::linear_backward"),
     ours(gemm::matmul, "aten::matmul").gemm_sizes(gemm::sizes::of_matmul),
-    reference(Gemm, |call| gemm::listed(call, 0, false), "aten::mm"),
+    reference(Gemm, |call| gemm::mm(call, 0), "aten::mm"),
     ours(|call| gemm::with_vector(call, 0), "aten::mv").gemm_sizes(|call| gemm::sizes::of_vector(call, 0)),
 
     ours(index::read_only, "
@@ -181,9 +181,9 @@ pub(super) const ATEN: &[Row] = &[
     reference(Reduce, reduce::norm, "aten::linalg_norm aten::norm").backward(reduce::norm, None),
     ours(reduce::norm, "aten::linalg_vector_norm"),
     reference(Reduce, reduce::extreme, "aten::max aten::min").backward(reduce::extreme, None),
-    reference(Reduce, |call| reduce::sum(call, false), "aten::mean").backward(|call| reduce::sum(call, false), None),
-    ours(|call| reduce::sum(call, true), "aten::nansum aten::prod"),
-    reference(Reduce, |call| reduce::sum(call, true), "aten::sum").backward(|call| reduce::sum(call, true), None),
+    reference(Reduce, reduce::mean, "aten::mean").backward(reduce::mean, None),
+    ours(reduce::sum, "aten::nansum aten::prod"),
+    reference(Reduce, reduce::sum, "aten::sum").backward(reduce::sum, None),
 
     ours(|call| resample::resized(call, 4.0), "aten::_upsample_bicubic2d_aa aten::upsample_bicubic2d"),
     ours(|call| resample::resized_backward(call, 4.0), "aten::_upsample_bicubic2d_aa_backward aten::upsample_bicubic2d_backward"),
