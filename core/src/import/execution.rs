@@ -4,12 +4,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Imported;
 use super::container::{Container, Gunzip};
 use super::error::Unsupported;
 use super::format::Head;
-use super::unsupported;
 use super::warning::WarningKind;
+use super::{Imported, unsupported};
 use crate::base::map::Map;
 use crate::trace::{Category, EventId, OpArgsText, event_args};
 

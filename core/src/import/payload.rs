@@ -1,14 +1,10 @@
 //! The content of a container: a trace of one of the formats, detected from its content.
 
-use super::chrome_json;
 use super::error::ImportError;
 use super::format::{Format, FormatReader, Head, Sniffed};
 use super::part::Part;
-use super::perfetto;
-use super::rocprof;
-use super::unsupported;
 use super::warning::Warnings;
-use super::xplane;
+use super::{chrome_json, perfetto, rocprof, unsupported, xplane};
 use crate::trace::Trace;
 
 /// Every format, in detection order.

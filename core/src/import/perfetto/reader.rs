@@ -54,39 +54,58 @@ pub(super) struct Packet {
     pub(super) offset: u64,
 }
 
-impl RecordReader for Reader {
-    fn record(&mut self, record: &[u8], offset: u64) {
-        let mut packet = Packet {
-            offset,
-            ..Packet::default()
-        };
-        let (mut shown, mut clock) = (None, None);
-        let (mut is_cleared, mut is_after_loss) = (false, false);
-        // The header fields may come after the content.
+/// The fields of a packet besides its content; they may come after it.
+#[derive(Default)]
+struct Header {
+    sequence: u32,
+    /// The time that its clock showed.
+    shown: Option<u64>,
+    clock: Option<u64>,
+    /// The names of the sequence are no longer valid.
+    is_cleared: bool,
+    /// Packets of the sequence before this one were lost.
+    is_after_loss: bool,
+}
+
+impl Header {
+    /// `None` if the packet is damaged.
+    fn read(record: &[u8]) -> Option<Header> {
+        let mut header = Header::default();
         let mut fields = Fields::of(record);
         for (number, value) in fields.by_ref() {
             match number {
-                8 => shown = Some(value.number()),
-                58 => clock = Some(value.number()),
-                10 => packet.sequence = value.number() as u32,
-                13 => is_cleared |= value.number() & IS_CLEARED != 0,
-                41 => is_cleared |= value.number() != 0,
-                42 => is_after_loss |= value.number() != 0,
+                8 => header.shown = Some(value.number()),
+                58 => header.clock = Some(value.number()),
+                10 => header.sequence = value.number() as u32,
+                13 => header.is_cleared |= value.number() & IS_CLEARED != 0,
+                41 => header.is_cleared |= value.number() != 0,
+                42 => header.is_after_loss |= value.number() != 0,
                 _ => {}
             }
         }
-        if fields.bad().is_some() {
+        fields.bad().is_none().then_some(header)
+    }
+}
+
+impl RecordReader for Reader {
+    fn record(&mut self, record: &[u8], offset: u64) {
+        let Some(header) = Header::read(record) else {
             self.warn(WarningKind::UnreadableEvent, offset);
             return;
-        }
+        };
+        let mut packet = Packet {
+            ns: None,
+            sequence: header.sequence,
+            offset,
+        };
         if self.sequences.len() >= MOST_SEQUENCES && !self.sequences.contains_key(&packet.sequence)
         {
             packet.sequence = 0;
         }
-        if is_after_loss {
+        if header.is_after_loss {
             self.warn(WarningKind::PacketsLost, offset);
         }
-        if is_cleared {
+        if header.is_cleared {
             let sequence = self.sequences.entry(packet.sequence).or_default();
             sequence.clear(&mut self.name_room);
         }
@@ -104,9 +123,9 @@ impl RecordReader for Reader {
             self.tally.is_any = true;
         }
         // Needed for every packet, whatever its content: a time can be relative to the previous one.
-        packet.ns = shown.and_then(|shown| {
+        packet.ns = header.shown.and_then(|shown| {
             let known = self.sequences.get(&packet.sequence);
-            let clock = clock.or(known.and_then(|sequence| sequence.clock));
+            let clock = header.clock.or(known.and_then(|sequence| sequence.clock));
             self.clocks.ns(packet.sequence, clock, shown)
         });
         for (number, value) in Fields::of(record) {
