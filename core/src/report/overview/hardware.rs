@@ -6,8 +6,7 @@ use crate::base::format;
 use crate::base::group::counted;
 use crate::base::map::Set;
 use crate::hardware::{self, Basis, Confidence, Figure, GpuSpec, Precision};
-use crate::profile::Profile;
-use crate::profile::launch;
+use crate::profile::{Profile, launch};
 use crate::report::ReportOptions;
 use crate::trace::{DeviceProperties, StringId};
 

@@ -1,6 +1,7 @@
 //! The answer in a sentence or two.
 
 use super::gpus::Gpus;
+use super::time::Times;
 use super::{FamilyTime, ServingFacts, UnfusedAttention};
 use crate::assess::Thresholds;
 use crate::assess::idle::cause::IdleCause;
@@ -15,78 +16,103 @@ use crate::profile::gpu::timeline::GpuTimeline;
 pub(super) const NO_UTILIZATION: &str =
     "GPU utilization cannot be computed: too many GPU events have invalid durations.";
 
-/// How busy the GPUs are, what takes most of the busy time, and what is exposed.
-pub(super) fn of_gpu(
-    whole: &GpuTimeline,
-    gpus: &Gpus,
-    families: &[FamilyTime],
-    unfused: Option<&UnfusedAttention>,
-    serving: Option<&ServingFacts>,
-    thresholds: &Thresholds,
-) -> String {
-    let total = format::time_ns(whole.total_ns());
-    let share = |ns| percent_of(ns, whole.total_ns());
-    let family = leading(families).map(|family| (in_sentence(family.family), family.percent));
-    let unfused = unfused
-        .filter(|unfused| family.is_none_or(|(_, percent)| unfused.percent > percent))
-        .map(|unfused| ("attention in separate operations", unfused.percent));
-    let Gpus {
-        subject, is, it, ..
-    } = &gpus;
-    let steps = serving.map_or(String::new(), |serving| format!("{} ", serving.sentence));
-    let mut headline = match (share(whole.busy_ns), unfused.or(family)) {
-        // With serving steps, how busy the GPU is says little: graph replays keep it busy.
-        (Some(busy), Some((first, percent)))
-            if serving.is_some() && busy >= thresholds.headline_idle_percent =>
-        {
-            let percent = format::percent(percent);
-            format!("{steps}Of the busy time {percent} is {first}.")
-        }
-        (Some(busy), Some((first, percent))) if busy < thresholds.headline_idle_percent => format!(
-            "{steps}{subject} {is} idle {} of {total}; while {it} {is} busy, {} takes {} of the time.",
-            format::percent(100.0 - busy),
-            first,
-            format::percent(percent)
-        ),
-        (Some(busy), Some((first, percent))) => format!(
-            "{subject} {is} busy {} of {total}; {} takes {} of the busy time.",
-            format::percent(busy),
-            first,
-            format::percent(percent)
-        ),
-        (Some(busy), None) => format!("{subject} {is} busy {} of {total}.", format::percent(busy)),
-        _ => return "GPU activity was recorded, but none with a duration.".to_owned(),
-    };
-    if let Some(each) = &gpus.each {
-        headline.push(' ');
-        headline.push_str(each);
-    }
-    for (ns, what) in [
-        (gpus.of_one.exposed_comm_ns, "Exposed communication takes"),
-        (gpus.of_one.exposed_memcpy_ns, "Exposed memory copies take"),
-    ] {
-        let least = thresholds.headline_exposed_percent;
-        if let Some(share) = share(ns).filter(|share| *share >= least) {
-            headline.push_str(&format!(
-                " {what} {} of the run{}.",
-                format::percent(share),
-                gpus.on_average
-            ));
-        }
-    }
-    headline
+/// What the headline of a trace with GPU activity follows from.
+pub(super) struct OnGpu<'a> {
+    pub(super) whole: &'a GpuTimeline,
+    pub(super) gpus: &'a Gpus,
+    pub(super) times: &'a Times,
+    pub(super) unfused: Option<&'a UnfusedAttention>,
+    pub(super) serving: Option<&'a ServingFacts>,
+    pub(super) thresholds: &'a Thresholds,
 }
 
-/// States how much of the busy time trial kernels of tuning take, if it is much: the kind of work that takes most of
-/// it is said without them.
-pub(super) fn of_trials(percent: Option<f64>, thresholds: &Thresholds) -> String {
-    let least = thresholds.headline_exposed_percent;
-    percent
-        .filter(|percent| *percent >= least)
-        .map_or(String::new(), |percent| {
-            let share = format::percent(percent);
-            format!(" Autotuning trials take {share} of the busy time.")
+impl OnGpu<'_> {
+    /// How busy the GPUs are, what takes most of the busy time, and what is exposed.
+    pub(super) fn headline(&self, analyses: &Analyses) -> String {
+        let busy = match self.busy() {
+            Some(busy) => {
+                let each = self.gpus.each.iter().map(|each| format!(" {each}"));
+                let more = each.chain(self.exposed());
+                busy + &more.collect::<String>()
+            }
+            None => "GPU activity was recorded, but none with a duration.".to_owned(),
+        };
+        [busy, self.trials(), not_idle(self.whole, analyses)].concat()
+    }
+
+    fn share(&self, ns: i64) -> Option<f64> {
+        percent_of(ns, self.whole.total_ns())
+    }
+
+    /// How busy the GPUs are and what takes most of the busy time; `None` if no GPU activity has a duration.
+    fn busy(&self) -> Option<String> {
+        let busy = self.share(self.whole.busy_ns)?;
+        let total = format::time_ns(self.whole.total_ns());
+        let Gpus {
+            subject, is, it, ..
+        } = self.gpus;
+        let serving = self.serving;
+        let steps = serving.map_or(String::new(), |serving| format!("{} ", serving.sentence));
+        let is_idle = busy < self.thresholds.headline_idle_percent;
+        let idle_share = format::percent(100.0 - busy);
+        let busy = format::percent(busy);
+        let Some((first, percent)) = self.first() else {
+            return Some(format!("{subject} {is} busy {busy} of {total}."));
+        };
+        let percent = format::percent(percent);
+        Some(match (is_idle, serving.is_some()) {
+            (true, _) => format!(
+                "{steps}{subject} {is} idle {idle_share} of {total}; while {it} {is} busy, {first} takes {percent} of the time."
+            ),
+            // With serving steps, how busy the GPU is says little: graph replays keep it busy.
+            (false, true) => format!("{steps}Of the busy time {percent} is {first}."),
+            (false, false) => format!(
+                "{subject} {is} busy {busy} of {total}; {first} takes {percent} of the busy time."
+            ),
         })
+    }
+
+    /// What takes most of the busy time, and its share.
+    fn first(&self) -> Option<(&'static str, f64)> {
+        let family = leading(&self.times.without_trials);
+        let family = family.map(|family| (in_sentence(family.family), family.percent));
+        let unfused = self
+            .unfused
+            .filter(|unfused| family.is_none_or(|(_, percent)| unfused.percent > percent))
+            .map(|unfused| ("attention in separate operations", unfused.percent));
+        unfused.or(family)
+    }
+
+    /// A sentence each for communication and copies, if much of them is exposed.
+    fn exposed(&self) -> impl Iterator<Item = String> {
+        let of_one = &self.gpus.of_one;
+        let all = [
+            (of_one.exposed_comm_ns, "Exposed communication takes"),
+            (of_one.exposed_memcpy_ns, "Exposed memory copies take"),
+        ];
+        let least = self.thresholds.headline_exposed_percent;
+        all.into_iter().filter_map(move |(ns, what)| {
+            let share = self.share(ns).filter(|share| *share >= least)?;
+            let share = format::percent(share);
+            Some(format!(
+                " {what} {share} of the run{}.",
+                self.gpus.on_average
+            ))
+        })
+    }
+
+    /// States how much of the busy time trial kernels of tuning take, if it is much: the kind of work that takes most of
+    /// it is said without them.
+    fn trials(&self) -> String {
+        let least = self.thresholds.headline_exposed_percent;
+        let percent = self.times.trials_percent;
+        percent
+            .filter(|percent| *percent >= least)
+            .map_or(String::new(), |percent| {
+                let share = format::percent(percent);
+                format!(" Autotuning trials take {share} of the busy time.")
+            })
+    }
 }
 
 /// Causes, by key, of time that counts as idle although the GPU runs something or may run something.
@@ -97,7 +123,7 @@ const NOT_IDLE: [(IdleCause, &str); 2] = [
 ];
 
 /// States that the GPU may not have been idle for all of the idle time: a sentence for each cause.
-pub(super) fn not_idle(whole: &GpuTimeline, analyses: &Analyses) -> String {
+fn not_idle(whole: &GpuTimeline, analyses: &Analyses) -> String {
     let sentences = NOT_IDLE.iter().filter_map(|(cause, what)| {
         let share = percent_of(cpu_idle::time_of(analyses, *cause)?, whole.total_ns())?;
         let share = format::percent(share);

@@ -136,14 +136,15 @@ impl Overview {
         let headline = match whole.zip(gpus.as_ref()) {
             Some(_) if profile.is_idle_unknown() => headline::NO_UTILIZATION.to_owned(),
             Some((whole, gpus)) => {
-                let (unfused, serving) = (unfused.as_ref(), serving.as_ref());
-                let work = &times.without_trials;
-                [
-                    headline::of_gpu(whole, gpus, work, unfused, serving, thresholds),
-                    headline::of_trials(times.trials_percent, thresholds),
-                    headline::not_idle(whole, analyses),
-                ]
-                .concat()
+                let on_gpu = headline::OnGpu {
+                    whole,
+                    gpus,
+                    times: &times,
+                    unfused: unfused.as_ref(),
+                    serving: serving.as_ref(),
+                    thresholds,
+                };
+                on_gpu.headline(analyses)
             }
             None => headline::of_host(profile, &times.families),
         };

@@ -7,7 +7,7 @@
 
 use super::call_key::args_cells_as;
 use super::family_columns::param;
-use super::unified_perf::{basis_cell, spread, work_cells};
+use super::unified_perf::{basis_cell, bound_cell, spread, total, work_cells};
 use super::{SheetInput, family_columns as columns, kernel_details};
 use crate::assess::rates::{rates, roofline_percents};
 use crate::base::interval::sum;
@@ -22,6 +22,7 @@ use crate::profile::cpu::tree::NodeId;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::busy_us;
 use crate::profile::operations::perf_rows::{Binding, Pass, backward_work};
+use crate::report::columns::{float, int};
 use crate::report::python;
 use crate::report::sheet::{Cell, Column};
 use crate::trace::{Category, EventId, OpArgsId, StringId};
@@ -240,7 +241,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
         let value = value.filter(|(_, value)| *value != Param::None);
         value.map_or(Cell::Empty, |(_, value)| Cell::Text(value.text()))
     }));
-    cells.extend(group.n_kernels.map(|n| Cell::Int(n as i64)));
+    cells.extend(group.n_kernels.map(int));
     if profile.recompute.is_some() {
         cells.push(Cell::Flag(group.is_recompute));
     }
@@ -263,13 +264,11 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     );
     cells.push(spec);
     if input.options.gpu.is_some() {
-        let shares =
-            roofline.and_then(|roofline| roofline_percents(&group.times_us, roofline.time_us));
-        cells.push(roofline.map_or(Cell::Empty, |roofline| Cell::Float(roofline.time_us)));
-        cells.push(roofline.map_or(Cell::Empty, |roofline| {
-            Cell::Text(roofline.bound.label().to_owned())
-        }));
-        cells.extend(spread(shares));
+        let time_us = roofline.map(|roofline| roofline.time_us);
+        let percents = time_us.and_then(|us| roofline_percents(&group.times_us, us));
+        cells.push(float(time_us));
+        cells.push(bound_cell(roofline.as_ref()));
+        cells.extend(spread(percents));
         cells.push(basis_cell(roofline.as_ref()));
     }
     let launched: Vec<&[GpuId]> = group.work.iter().map(Vec::as_slice).collect();
@@ -277,9 +276,9 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     let args = trace.events.op_args(group.event);
     cells.extend(args_cells_as(profile, args, python::LIST));
     cells.extend(spread(kernels));
-    cells.push(kernels.map_or(Cell::Empty, |stats| Cell::Float(stats.sum)));
-    cells.push(Cell::Int(group.kernel_ns.len() as i64));
-    cells.push(Cell::Int(i64::from(trace.events.uid(group.event))));
+    cells.push(total(kernels));
+    cells.push(int(group.kernel_ns.len()));
+    cells.push(int(trace.events.uid(group.event)));
     let work = group.work.iter().flat_map(|work| work.iter().copied());
     cells.extend(input.labels.cells(work));
     cells

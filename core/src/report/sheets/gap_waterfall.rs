@@ -4,6 +4,7 @@ use super::{Parts, SheetInput, call_key};
 use crate::assess::Input;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::base::format;
+use crate::report::columns::{float, int, us};
 use crate::report::sheet::{Cell, Column, Unit, column};
 
 #[rustfmt::skip]
@@ -38,16 +39,14 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         timelines: input.timelines,
         evaluations: input.evaluations,
     };
-    let us = |ns: i64| Cell::Float(ns as f64 / 1e3);
     let operations = analyzed.operations().filter_map(|(at, operation, _)| {
         let waterfall = Waterfall::of(&analyzed, at)?;
         let mut cells = call_key::cells(profile, &operation.key);
-        cells.push(Cell::Int(operation.calls.len() as i64));
+        cells.push(int(operation.calls.len()));
         cells.push(us(waterfall.roofline_ns));
         cells.extend(Cause::ALL.iter().map(|cause| us(waterfall.ns(*cause))));
         cells.push(us(waterfall.measured_ns));
-        let percent = waterfall.roofline_percent();
-        cells.push(percent.map_or(Cell::Empty, Cell::Float));
+        cells.push(float(waterfall.roofline_percent()));
         // A cell for programs, too.
         let causes = format::ungrouped(&waterfall.causes().join("; "));
         cells.push(Cell::Text(causes));

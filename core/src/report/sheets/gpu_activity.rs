@@ -89,7 +89,7 @@ pub(super) struct Unknown<'a> {
 pub(super) fn kernel_columns<'a>() -> Vec<Col<Unknown<'a>>> {
     columns![Unknown<'_>:
         "name", Text, |of| text(of.name), "The kernel, copy or fill.";
-        "category", Text, |of| text(family_of_kernel(of.name).label()), "The category that its name tells.";
+        "category", Text, |of| text(family_of_kernel(of.name).label()), "The category, by its name.";
         "reason", Text, |of| text(of.reason), "Why no call is known to have launched it.";
         "count", Count, |of| int(of.runs.count), "How often it ran.";
         "sum us", Us, |of| us(of.runs.ns), "Sum of its durations.";

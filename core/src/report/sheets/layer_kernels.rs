@@ -9,31 +9,50 @@ use crate::names::moe::MoeRole;
 use crate::names::{Family, family_of_kernel};
 use crate::profile::operations::kinds::moe::MoeRoles;
 use crate::profile::serving::slots::{Part, Slot, slots};
+use crate::report::columns::{Col, cells, columns, described, float, int, known, text};
 use crate::report::labels;
-use crate::report::sheet::{Cell, Column, Unit, column};
+use crate::report::sheet::{Cell, Column};
 
 pub(crate) const NAME: &str = "kernels_by_layer";
 
 /// A run that takes at least this many times the median of its slot is an outlier.
 const OUTLIER: f64 = 1.5;
 
-#[rustfmt::skip]
-const COLUMNS: [Column; 11] = [
-    column("name", Unit::Text, "The layers, and what the kernel does in them; kernels that do the same are numbered in their order."),
-    column("graph", Unit::Count, "The GPU graph, by its time: 1 takes the most."),
-    column("layers", Unit::Count, "How many layers of the graph have it; empty outside layers."),
-    column("Kernel name", Unit::Text, "The kernel."),
-    column("Kernel duration (µs)_sum", Unit::Us, "Sum of its durations in this place, over all layers and replays."),
-    column("Kernel duration (µs)_count", Unit::Count, "How often it ran there."),
-    column("Kernel duration (µs)_median", Unit::Us, "Median duration."),
-    column("Kernel duration (µs)_min", Unit::Us, "Shortest duration."),
-    column("Kernel duration (µs)_max", Unit::Us, "Longest duration."),
-    column("outliers", Unit::Count, "Runs that took at least 1.5 times the median."),
-    column("slowest layer", Unit::Text, "The layer with the longest median, where that is an outlier."),
-];
+/// A row with what its cells need.
+struct Row<'a> {
+    slot: &'a Slot,
+    name: String,
+    kernel: &'a str,
+    durations: Stats,
+    n_outliers: usize,
+    slowest: Option<String>,
+}
+
+impl Row<'_> {
+    /// How many layers have it; `None` outside layers.
+    fn n_layers(&self) -> Option<usize> {
+        matches!(self.slot.part, Part::Layers(_)).then_some(self.slot.layers.len())
+    }
+}
+
+fn own_columns<'a>() -> Vec<Col<Row<'a>>> {
+    columns![Row<'_>:
+        "name", Text, |of| text(&of.name), "The layers, and what the kernel does in them; kernels that do the same are numbered in their order.";
+        "graph", Count, |of| int(of.slot.graph + 1), "The GPU graph, by its time: 1 takes the most.";
+        "layers", Count, |of| known(of.n_layers()), "How many layers of the graph have it; empty outside layers.";
+        "Kernel name", Text, |of| text(of.kernel), "The kernel.";
+        "Kernel duration (µs)_sum", Us, |of| float(Some(of.durations.sum)), "Sum of its durations in this place, over all layers and replays.";
+        "Kernel duration (µs)_count", Count, |of| int(of.durations.n), "How often it ran there.";
+        "Kernel duration (µs)_median", Us, |of| float(Some(of.durations.median)), "Median duration.";
+        "Kernel duration (µs)_min", Us, |of| float(Some(of.durations.min)), "Shortest duration.";
+        "Kernel duration (µs)_max", Us, |of| float(Some(of.durations.max)), "Longest duration.";
+        "outliers", Count, |of| int(of.n_outliers), "Runs that took at least 1.5 times the median.";
+        "slowest layer", Text, |of| text(of.slowest.as_deref().unwrap_or_default()), "The layer with the longest median, where that is an outlier.";
+    ]
+}
 
 pub(super) fn columns(_: &Parts) -> Vec<Column> {
-    [&COLUMNS[..], &labels::OF_KERNEL].concat()
+    [described(own_columns()), labels::OF_KERNEL.to_vec()].concat()
 }
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
@@ -62,26 +81,20 @@ fn row(input: &SheetInput, slot: &Slot, name: String) -> Option<Vec<Cell>> {
     });
     let timed: Vec<(usize, i64)> = timed.collect();
     let durations: Vec<i64> = timed.iter().map(|(_, ns)| *ns).collect();
-    let stats = Stats::of_ns(&durations)?;
-    let is_outlier = |us: f64| stats.n > 1 && us >= OUTLIER * stats.median && us > 0.0;
-    let n_outliers = durations.iter().filter(|ns| is_outlier(**ns as f64 / 1e3));
-    let n_outliers = n_outliers.count() as i64;
+    let durations_us = Stats::of_ns(&durations)?;
+    let is_outlier =
+        |us: f64| durations_us.n > 1 && us >= OUTLIER * durations_us.median && us > 0.0;
+    let outliers = durations.iter().filter(|ns| is_outlier(**ns as f64 / 1e3));
     let slowest = slowest(&timed).filter(|(_, us)| slot.layers.len() > 1 && is_outlier(*us));
-    let slowest = slowest.map(|(layer, us)| format!("{layer}: {us:.1} µs"));
-    let layers = matches!(slot.part, Part::Layers(_)).then_some(slot.layers.len() as i64);
-    let mut row = vec![
-        Cell::Text(name),
-        Cell::Int(slot.graph as i64 + 1),
-        layers.map_or(Cell::Empty, Cell::Int),
-        Cell::Text(profile.trace.strings.get(slot.name).to_owned()),
-        Cell::Float(stats.sum),
-        Cell::Int(stats.n as i64),
-        Cell::Float(stats.median),
-        Cell::Float(stats.min),
-        Cell::Float(stats.max),
-        Cell::Int(n_outliers),
-        slowest.map_or(Cell::Empty, Cell::Text),
-    ];
+    let row = Row {
+        slot,
+        name,
+        kernel: profile.trace.strings.get(slot.name),
+        durations: durations_us,
+        n_outliers: outliers.count(),
+        slowest: slowest.map(|(layer, us)| format!("{layer}: {us:.1} µs")),
+    };
+    let mut row = cells(&own_columns(), &row);
     row.extend(input.labels.kernel_cells(*first, profile.gpu.get(*first)?));
     Some(row)
 }

@@ -30,7 +30,7 @@ pub(crate) fn summary_columns<'a>() -> Vec<Col<SummaryRow<'a>>> {
         "releases", Count, |of| int(of.device.n_frees), "Blocks that were released.";
         "released bytes", Count, |of| int(of.device.freed_bytes), "Their total size.";
         "released of before", Count, |of| int(of.device.check.n_freed_before), "Releases of blocks that were allocated before.";
-        "is checked", Flag, |of| Cell::Flag(of.device.check.holds()), "Totals and blocks agree: each total differs from the one before by what was reported, each release has the size of its allocation, and what was there before and blocks of the recording are the peak. Where not, only totals are told.";
+        "is checked", Flag, |of| Cell::Flag(of.device.check.holds()), "Totals and blocks agree: each total differs from the one before by what was reported, each release has the size of its allocation, and what was there before and blocks of the recording are the peak. Where not, only totals are shown.";
         "jumps", Count, |of| int(of.device.check.n_jumps), "Totals that differ from the one before by another size than was reported.";
         "wrong sizes", Count, |of| int(of.device.check.n_wrong_sizes), "Releases of another size than was allocated.";
         "reused", Count, |of| int(of.device.check.n_reused), "Allocations where a block lives already.";

@@ -140,8 +140,15 @@ pub struct SheetKind {
     /// Its columns, for a report with these parts.
     pub columns: fn(&Parts) -> Vec<Column>,
     rows: Rows,
-    /// Left out if captures are merged, or if none are: TraceLens then uses another name.
-    unless_captured: Option<bool>,
+    made_for: MadeFor,
+}
+
+/// The traces that a sheet is made for: where captures are merged, TraceLens has another name for some.
+#[derive(Debug, Clone, Copy)]
+enum MadeFor {
+    All,
+    WithCaptures,
+    WithoutCaptures,
 }
 
 /// Where the rows of a sheet come from.
@@ -154,18 +161,15 @@ enum Rows {
 }
 
 impl SheetKind {
-    /// Leaves the sheet out if captures are merged, or if none are.
-    const fn unless_captured(self, captured: bool) -> SheetKind {
-        SheetKind {
-            unless_captured: Some(captured),
-            ..self
-        }
+    const fn made_for(self, made_for: MadeFor) -> SheetKind {
+        SheetKind { made_for, ..self }
     }
 
     /// Makes the sheet; `None` if it would have no rows.
     pub(super) fn make(&self, input: &SheetInput) -> Option<Sheet> {
-        if self.unless_captured == Some(input.parts.captured) {
-            return None;
+        match (self.made_for, input.parts.captured) {
+            (MadeFor::WithCaptures, false) | (MadeFor::WithoutCaptures, true) => return None,
+            _ => {}
         }
         let (columns, rows) = match self.rows {
             Rows::Of(rows) => ((self.columns)(&input.parts), rows(input)),
@@ -190,7 +194,7 @@ const fn of(
         title,
         columns,
         rows: Rows::Of(rows),
-        unless_captured: None,
+        made_for: MadeFor::All,
     }
 }
 
@@ -205,7 +209,7 @@ const fn calls(
         title,
         columns: family_columns::every,
         rows: Rows::Calls(family, pass),
-        unless_captured: None,
+        made_for: MadeFor::All,
     }
 }
 
@@ -232,8 +236,8 @@ pub const SHEETS: &[SheetKind] = &[
     calls("SDPA_bwd", "Attention, backward", SheetFamily::Sdpa, Pass::Backward),
     calls("UnaryElementwise", "Element-wise operators of one tensor", SheetFamily::UnaryElementwise, Pass::Forward),
     calls("BinaryElementwise", "Element-wise operators of two tensors", SheetFamily::BinaryElementwise, Pass::Forward),
-    calls("Normalization", "Normalization", SheetFamily::Normalization, Pass::Forward).unless_captured(true),
-    calls("Normalization_fwd", "Normalization", SheetFamily::Normalization, Pass::Forward).unless_captured(false),
+    calls("Normalization", "Normalization", SheetFamily::Normalization, Pass::Forward).made_for(MadeFor::WithoutCaptures),
+    calls("Normalization_fwd", "Normalization", SheetFamily::Normalization, Pass::Forward).made_for(MadeFor::WithCaptures),
     calls("Reduce_fwd", "Reductions", SheetFamily::Reduce, Pass::Forward),
     calls("Reduce_bwd", "Reductions, backward", SheetFamily::Reduce, Pass::Backward),
     calls("RMSNorm_fwd", "RMS normalization", SheetFamily::RmsNorm, Pass::Forward),

@@ -8,6 +8,7 @@ use crate::base::stats::Stats;
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
 use crate::profile::operations::op_table::Op;
+use crate::report::columns::{float, int};
 use crate::report::labels;
 use crate::report::sheet::{Cell, Column, Unit, column};
 
@@ -74,11 +75,11 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         if let Some((parent, n_kernels)) = group.extra_key {
             let parent = parent.unwrap_or(parent_modules::NONE);
             row.insert(PARENT_AT, Cell::Text(parent.to_owned()));
-            row.push(Cell::Int(n_kernels as i64));
+            row.push(int(n_kernels));
         }
-        row.push(Cell::Int(group.calls.len() as i64));
+        row.push(int(group.calls.len()));
         row.extend(times(&group.calls));
-        row.push(Cell::Int(i64::from(group.uid)));
+        row.push(int(group.uid));
         let first = group.calls.first().filter(|_| captured);
         row.extend(first.map(|op| Cell::Text(parent_modules::stack(profile, op.event))));
         let kernels: Vec<_> = group
@@ -147,7 +148,7 @@ fn times(calls: &[&Op]) -> Vec<Cell> {
     let of = |value: fn(&Stats) -> Cell| both.iter().map(value);
     of(|stats| Cell::Float(stats.mean))
         .chain(of(|stats| Cell::Float(stats.median)))
-        .chain(of(|s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)))
+        .chain(of(|stats| float(stats.std)))
         .chain(of(|stats| Cell::Float(stats.min)))
         .chain(of(|stats| Cell::Float(stats.max)))
         .chain(of(|stats| Cell::Float(stats.sum)))

@@ -72,7 +72,7 @@ pub(crate) fn graph_columns<'a>() -> Vec<Col<GraphRow<'a>>> {
         "captured for", Count, |of| known(of.graph.captured_for().map(|one| one.n)), "Requests that it was captured for, where annotations say so; else the most tokens that it serves, which is the least that it can be captured for; empty where all its steps are of one size.";
         "captured size is", Text, |of| text(of.graph.captured_for().map_or("", |one| if one.is_named { "annotated" } else { "at least" })), "`annotated`, or `at least`.";
         "padding (%)", Percent, |of| float(of.graph.padding_percent()), "Share of the captured batch that is padding, the mean; at least that where the size is.";
-        "longest kernel", Text, |of| text(of.longest), "The kernel that takes longest in a replay: it tells graphs apart.";
+        "longest kernel", Text, |of| text(of.longest), "The kernel that takes longest in a replay: it distinguishes graphs.";
     ]
 }
 

@@ -12,6 +12,7 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::perf_rows::PerfRow;
 use crate::profile::operations::{Operation, with_parts};
+use crate::report::columns::{float, int};
 use crate::report::labels;
 use crate::report::sheet::{Cell, Column, Unit, column};
 
@@ -147,44 +148,31 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Option<Vec<Cell>> {
     let profile = input.profile;
     let first = operation.first()?;
-    let events = &profile.trace.events;
     let calls = &operation.calls;
-    let cpu_ns: Vec<i64> = calls
-        .iter()
-        .filter_map(|call| events.dur_ns(call.event))
-        .collect();
-    let kernel_ns: Vec<i64> = calls.iter().map(|call| call.kernel_ns).collect();
-    let (cpu, kernels) = (Stats::of_ns(&cpu_ns), Stats::of_ns(&kernel_ns));
+    let cpu = calls.iter();
+    let cpu = cpu.filter_map(|call| profile.trace.events.dur_ns(call.event));
+    let cpu = Stats::of_ns(&cpu.collect::<Vec<i64>>());
+    let kernels = calls.iter().map(|call| call.kernel_ns);
+    let kernels = Stats::of_ns(&kernels.collect::<Vec<i64>>());
     let modeled = operation.modeled.as_ref();
     let work = evaluation
         .work
         .map(|work| modeled.map_or(work, |of| of.in_sheets(work)));
-    let times_us = &operation.times_us;
-    let bandwidth = rates(times_us, work.and_then(|work| work.bytes));
-    let arithmetic = rates(times_us, work.map(|work| work.flops));
-
-    let mut cells = call_key::cells(profile, &operation.key);
-    cells.push(Cell::Int(first.uid as i64));
-    cells.push(Cell::Int(calls.len() as i64));
-    let [cpu_mean, _, cpu_std, ..] = spread(cpu);
-    let cpu_sum = match profile.trace.captured.is_part(first.event) {
-        // TraceLens writes this for operators that it inserted.
-        true => Cell::Float(0.0),
-        false => total(cpu),
-    };
-    cells.extend([cpu_sum, cpu_mean, cpu_std]);
-    cells.extend(work_cells(work.as_ref()));
+    let bandwidth = rates(&operation.times_us, work.and_then(|work| work.bytes));
+    let arithmetic = rates(&operation.times_us, work.map(|work| work.flops));
     let gpu = input.options.gpu.as_deref();
-    let of_sheet = |(work, gpu)| roofline(work, gpu, input.options.basis);
     let roofline = match modeled.and_then(|of| of.their_bytes) {
-        Some(_) => work.as_ref().zip(gpu).and_then(of_sheet),
+        Some(_) => (work.as_ref().zip(gpu))
+            .and_then(|(work, gpu)| roofline(work, gpu, input.options.basis)),
         None => evaluation.roofline,
     };
     let roofline = roofline.as_ref();
+
+    let mut cells = call_key::cells(profile, &operation.key);
+    cells.extend(calls_cells(profile, first, calls.len(), cpu));
+    cells.extend(work_cells(work.as_ref()));
     if input.parts.gpu {
-        cells.push(roofline.map_or(Cell::Empty, |roofline| {
-            Cell::Text(roofline.bound.label().to_owned())
-        }));
+        cells.push(bound_cell(roofline));
     }
     for rate in [bandwidth, arithmetic, kernels] {
         let [mean, _, std, ..] = spread(rate);
@@ -195,29 +183,38 @@ fn row(input: &SheetInput, operation: &Operation, evaluation: &Evaluation) -> Op
         cells.extend(extremes(stats));
     }
     if input.parts.gpu {
-        cells.push(roofline.map_or(Cell::Empty, |roofline| Cell::Float(roofline.time_us)));
-        cells.extend(spread(
-            roofline.and_then(|roofline| roofline_percents(times_us, roofline.time_us)),
-        ));
+        let time_us = roofline.map(|roofline| roofline.time_us);
+        let percents = time_us.and_then(|us| roofline_percents(&operation.times_us, us));
         let achieved = evaluation.achieved;
-        cells.push(achieved.map_or(Cell::Empty, |achieved| {
-            Cell::Float(achieved.percent_of_roofline)
-        }));
+        cells.push(float(time_us));
+        cells.extend(spread(percents));
+        cells.push(float(achieved.map(|achieved| achieved.percent_of_roofline)));
         cells.push(basis_cell(roofline));
     }
     cells.extend(extremes(kernels));
     let launched: Vec<&[GpuId]> = calls.iter().map(|call| &call.work[..]).collect();
     cells.extend(kernel_details::cells(profile, &launched));
-    cells.extend(model_cells(
-        first,
-        evaluation.work.is_some(),
-        operation.modeled.as_ref(),
-    ));
+    cells.extend(model_cells(first, evaluation.work.is_some(), modeled));
     Some(cells)
 }
 
+/// The cells of [`CALLS`]; `cpu` are the times of the calls on the CPU.
+fn calls_cells(
+    profile: &Profile,
+    first: &PerfRow,
+    n_calls: usize,
+    cpu: Option<Stats>,
+) -> [Cell; 5] {
+    let [mean, _, std, ..] = spread(cpu);
+    let sum = match profile.trace.captured.is_part(first.event) {
+        // TraceLens writes this for operators that it inserted.
+        true => Cell::Float(0.0),
+        false => total(cpu),
+    };
+    [int(first.uid), int(n_calls), sum, mean, std]
+}
+
 pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
-    let float = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Float);
     [
         float(work.map(|work| work.flops / 1e9)),
         float(work.and_then(|work| work.bytes).map(mib)),
@@ -225,6 +222,13 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
         work.and_then(|work| work.compute)
             .map_or(Cell::Empty, |spec| Cell::Text(spec.label())),
     ]
+}
+
+/// What bounds a roofline.
+pub(super) fn bound_cell(roofline: Option<&Roofline>) -> Cell {
+    roofline.map_or(Cell::Empty, |roofline| {
+        Cell::Text(roofline.bound.label().to_owned())
+    })
 }
 
 /// The basis (peak or achievable) of the figure that a roofline is computed from.
@@ -255,7 +259,7 @@ pub(super) fn spread(stats: Option<Stats>) -> [Cell; 5] {
     [
         Cell::Float(stats.mean),
         Cell::Float(stats.median),
-        stats.std.map_or(Cell::Empty, Cell::Float),
+        float(stats.std),
         Cell::Float(stats.min),
         Cell::Float(stats.max),
     ]
@@ -267,6 +271,6 @@ fn extremes(stats: Option<Stats>) -> [Cell; 3] {
     [median, min, max]
 }
 
-fn total(stats: Option<Stats>) -> Cell {
-    stats.map_or(Cell::Empty, |stats| Cell::Float(stats.sum))
+pub(super) fn total(stats: Option<Stats>) -> Cell {
+    float(stats.map(|stats| stats.sum))
 }

@@ -3,8 +3,7 @@
 use super::SheetInput;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
-use crate::profile::window::WindowOf;
-use crate::profile::window::recorded_span;
+use crate::profile::window::{WindowOf, recorded_span};
 use crate::report::ReportOptions;
 use crate::report::columns::ms;
 use crate::report::overview::recorded_on;
