@@ -13,9 +13,8 @@ pub use dtypes::dtype;
 pub(crate) use dtypes::plain_dtype;
 pub use kernel::kernel_name;
 pub(crate) use kernel::operation_name;
-pub(crate) use sentence::in_sentence;
-pub(crate) use sentence::joined;
 pub use sentence::{capitalized, listed};
+pub(crate) use sentence::{in_sentence, joined};
 
 /// Separator between groups of digits.
 const GROUP: char = '\u{202F}';

@@ -27,6 +27,14 @@ pub(crate) fn color(family: Family) -> &'static str {
 pub(crate) const IDLE: &str = "#8884";
 const RULE: &str = "#8888";
 
+/// A rectangle, from its upper left corner.
+pub(crate) struct Rect {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
 /// An SVG of a given height, with a text alternative.
 pub(crate) struct Svg {
     text: String,
@@ -44,15 +52,13 @@ impl Svg {
     }
 
     /// A bar; `title` is its tooltip.
-    pub(crate) fn rect(
-        &mut self,
-        x: f64,
-        y: f64,
-        width: f64,
-        height: f64,
-        fill: &str,
-        title: &str,
-    ) {
+    pub(crate) fn rect(&mut self, rect: Rect, fill: &str, title: &str) {
+        let Rect {
+            x,
+            y,
+            width,
+            height,
+        } = rect;
         self.text.push_str(&format!(
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.1}\" fill=\"{fill}\"><title>{}</title></rect>",
             escape(title)
@@ -76,8 +82,14 @@ impl Svg {
     }
 
     /// A small colored square with its label.
-    pub(crate) fn legend(&mut self, x: f64, y: f64, fill: &str, title: &str, text: &str) {
-        self.rect(x, y - 10.0, 11.0, 11.0, fill, title);
+    pub(crate) fn legend(&mut self, (x, y): (f64, f64), fill: &str, title: &str, text: &str) {
+        let square = Rect {
+            x,
+            y: y - 10.0,
+            width: 11.0,
+            height: 11.0,
+        };
+        self.rect(square, fill, title);
         self.text(x + 18.0, y, "start", text);
     }
 

@@ -164,6 +164,19 @@ fn tensor(spec: &Value, size: Option<&str>) -> Option<String> {
         (None, Some(_)) => format!("({n},)"),
         (None, None) => tuple(&sizes),
     };
+    let made = filled(spec, dtype, &sizes, &shape)?;
+    Some(match strides {
+        Some(strides) => format!(
+            "({made}).as_strided({}, {})",
+            tuple(&sizes),
+            tuple(&strides?)
+        ),
+        None => made,
+    })
+}
+
+/// A dense tensor with the values that its operator requires; `shape` is an expression.
+fn filled(spec: &Value, dtype: &str, sizes: &[i64], shape: &str) -> Option<String> {
     let high = spec["high"].as_i64().unwrap_or(8);
     let is_real = dtype.starts_with("float") || dtype.starts_with("bfloat");
     let is_narrow = dtype.contains("float8") || dtype.contains("float4");
@@ -172,7 +185,7 @@ fn tensor(spec: &Value, size: Option<&str>) -> Option<String> {
         true => format!("({made}{shape}, device=dev){after}).to(torch.{dtype})"),
         false => format!("{made}{shape}, device=dev, dtype=torch.{dtype}){after}"),
     };
-    let made = match spec["init"].as_str() {
+    Some(match spec["init"].as_str() {
         None if is_narrow => format!("torch.zeros({shape}, device=dev).to(torch.{dtype})"),
         None => format!("torch.zeros({shape}, device=dev, dtype=torch.{dtype})"),
         Some("cumulative") => {
@@ -184,7 +197,7 @@ fn tensor(spec: &Value, size: Option<&str>) -> Option<String> {
             format!("torch.tensor({ends:?}, device=dev, dtype=torch.{dtype})")
         }
         Some("bernoulli") => format!("(torch.rand({shape}, device=dev) < 0.5).to(torch.{dtype})"),
-        _ if *dtype == "bool" => format!("torch.rand({shape}, device=dev) < 0.5"),
+        _ if dtype == "bool" => format!("torch.rand({shape}, device=dev) < 0.5"),
         _ if dtype.contains("float4") => {
             format!(
                 "torch.randint(0, 256, {shape}, device=dev, dtype=torch.uint8).view(torch.{dtype})"
@@ -204,14 +217,6 @@ fn tensor(spec: &Value, size: Option<&str>) -> Option<String> {
         Some("uniform") => as_real("torch.rand(", " + 0.5"),
         Some("probability") => as_real("torch.rand(", ""),
         Some(_) => as_real("torch.randn(", ""),
-    };
-    Some(match strides {
-        Some(strides) => format!(
-            "({made}).as_strided({}, {})",
-            tuple(&sizes),
-            tuple(&strides?)
-        ),
-        None => made,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::compare::expected::Verdict;
 use crate::compare::pair::{Pair, Which};
 use crate::output::documents::Picture;
 use crate::output::documents::parts::TIMELINE;
-use crate::output::markup::svg::{IDLE, Svg, WIDTH, color};
+use crate::output::markup::svg::{IDLE, Rect, Svg, WIDTH, color};
 
 /// Colors for parts that take longer on the target, and for parts that take less time.
 const LONGER: &str = "#c8553d";
@@ -55,7 +55,13 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
             let ns = read(whole);
             let width = ns as f64 * scale;
             let title = format!("{label}: {}", format::time_ns(ns));
-            svg.rect(x, top, width, 32.0, fill, &title);
+            let part = Rect {
+                x,
+                y: top,
+                width,
+                height: 32.0,
+            };
+            svg.rect(part, fill, &title);
             x += width;
         }
         let time = format::time_ns(whole.total_ns());
@@ -63,7 +69,7 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
     }
     let top = 2.0 * ROW + 14.0;
     for (at, ((label, _), fill)) in TIMELINE.iter().zip(fills).enumerate() {
-        svg.legend(left + at as f64 * 190.0, top, fill, label, label);
+        svg.legend((left + at as f64 * 190.0, top), fill, label, label);
     }
     Some(svg.done("How the time of both traces splits, on one scale."))
 }
@@ -94,8 +100,13 @@ fn waterfall(comparison: &Comparison) -> Option<Picture> {
         let label = format::middle_ellipsis(label, 46);
         svg.text(0.0, row + 15.0, "start", &label);
         let title = format!("{label}: {text}");
-        let (start, width) = (a.min(b), (b - a).abs().max(1.0));
-        svg.rect(start, row + 3.0, width, 16.0, fill, &title);
+        let bar = Rect {
+            x: a.min(b),
+            y: row + 3.0,
+            width: (b - a).abs().max(1.0),
+            height: 16.0,
+        };
+        svg.rect(bar, fill, &title);
         svg.text(a.max(b) + 6.0, row + 15.0, "start", text);
         row += ROW;
     };

@@ -3,9 +3,8 @@
 use super::Input;
 use super::summary::quality_line;
 use crate::base::format;
-use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
-use crate::output::documents::{Part, part};
+use crate::output::documents::{Part, card, part};
 use crate::output::markup::{DocTable, Document, Span, code, line};
 use crate::output::replay::Package;
 use crate::report::overview::{RepairedFigure, RepairedKind, ServingFacts};

@@ -1,9 +1,8 @@
 //! The values that checks compare the documents about one trace with.
 
-use super::Input;
 use super::details::MAX_ROWS;
-use super::share;
 use super::summary::rows;
+use super::{Input, share};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::map::Set;

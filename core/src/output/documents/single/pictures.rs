@@ -8,7 +8,7 @@ use crate::base::format;
 use crate::base::log_scale::LogScale;
 use crate::findings::Impact;
 use crate::output::documents::Picture;
-use crate::output::markup::svg::{IDLE, Svg, WIDTH, color};
+use crate::output::markup::svg::{IDLE, Rect, Svg, WIDTH, color};
 use crate::profile::gpu::timeline::GpuClass;
 use crate::report::charts::{self, Spot};
 
@@ -35,13 +35,19 @@ fn breakdown(source: &Input) -> Option<Picture> {
         };
         let time = format::time_ns(part.ns);
         let width = part.of_bar * WIDTH;
-        svg.rect(x, 0.0, width, 28.0, fill, &format!("{label}: {time}"));
+        let bar = Rect {
+            x,
+            y: 0.0,
+            width,
+            height: 28.0,
+        };
+        svg.rect(bar, fill, &format!("{label}: {time}"));
         x += width;
         let left = (row % 3) as f64 * WIDTH / 3.0;
         let top = 48.0 + (row / 3) as f64 * 22.0;
         let percent = format::percent(part.ns as f64 / total_ns as f64 * 100.0);
         let text = format!("{label} {time} ({percent})");
-        svg.legend(left, top, fill, label, &text);
+        svg.legend((left, top), fill, label, &text);
     }
     Some(svg.done("Where the time of the run went, by category."))
 }
@@ -68,10 +74,15 @@ fn strip(source: &Input) -> Option<Picture> {
         let top = row as f64 * ROW;
         svg.text(0.0, top + 13.0, "start", label);
         for (slice, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-            let bar = share * (ROW - 6.0);
-            let x = left + slice as f64 * width;
-            // A little wider than its slice, so that no seams show.
-            svg.rect(x, top + ROW - 6.0 - bar, width + 0.4, bar, fill, label);
+            let height = share * (ROW - 6.0);
+            let bar = Rect {
+                x: left + slice as f64 * width,
+                y: top + ROW - 6.0 - height,
+                // A little wider than its slice, so that no seams show.
+                width: width + 0.4,
+                height,
+            };
+            svg.rect(bar, fill, label);
         }
     }
     svg.text(left, height - 6.0, "start", "0 ms");
@@ -156,8 +167,16 @@ fn savings(source: &Input) -> Option<Picture> {
         let short = format::middle_ellipsis(title, 52);
         svg.text(0.0, top + 17.0, "start", &short);
         let (low, high) = (impact.low_ns as f64 * scale, impact.high_ns as f64 * scale);
-        svg.rect(left, top + 4.0, low, 16.0, "#4a7fc6", title);
-        svg.rect(left + low, top + 4.0, high - low, 16.0, "#4a7fc688", title);
+        let parts = [(0.0, low, "#4a7fc6"), (low, high, "#4a7fc688")];
+        for (from, to, fill) in parts {
+            let bar = Rect {
+                x: left + from,
+                y: top + 4.0,
+                width: to - from,
+                height: 16.0,
+            };
+            svg.rect(bar, fill, title);
+        }
         let text = format::time_range_ns(impact.low_ns, impact.high_ns);
         svg.text(left + high + 8.0, top + 17.0, "start", &text);
     }

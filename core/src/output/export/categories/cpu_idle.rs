@@ -74,11 +74,25 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
     let histogram = BINS.iter().zip(&idle.histogram).map(|((from_ns, _), tally)| {
         json!({ "from_us": us(*from_ns), "count": tally.count, "idle_time_ms": ms(tally.ns) })
     });
+    json!({
+        "gap_count": idle.gaps.count,
+        "avg_inter_kernel_gap_us": idle.gaps.mean_ns().map(us),
+        "sync_point_count": idle.of(IdleCause::Synchronization).count,
+        "by_cause": by_cause,
+        "by_code": by_code(input, idle),
+        "late_launch_idle_ms": ms(idle.code.all.ns),
+        "known_code_idle_ms": ms(idle.code.known_ns),
+        "histogram": histogram.collect::<Json>(),
+        "top_gaps": longest_gaps(input, idle),
+    })
+}
+
+fn longest_gaps(input: &Input, idle: &Idle) -> Json {
     let profile = input.profile;
     let trace = &profile.trace;
     let name = |event| trace.strings.get(trace.events.name(event));
     let work = |id: Option<GpuId>| id.and_then(|id| profile.gpu.get(id));
-    let longest = list(&idle.longest, |gap| {
+    list(&idle.longest, |gap| {
         let (before, after) = (work(gap.gap.before), work(gap.gap.after));
         json!({
             "start_us": us(idle.start_ns(gap)),
@@ -93,7 +107,11 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
             "launch_after_us": gap.launch_after_ns.map(us),
             "waited_in": gap.waited_in.map(name),
         })
-    });
+    })
+}
+
+/// What ran while the GPU was idle, by function.
+fn by_code(input: &Input, idle: &Idle) -> Json {
     let by_code = idle.code.rows.iter().take(MAX_ROWS).map(|row| {
         json!({
             "function": row.place.function,
@@ -106,18 +124,8 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
             "idle_time_ms": ms(row.all.ns),
             "percent_of_total": rounded(idle.percent(row.all.ns), 4),
             "longest_us": us(row.longest_ns),
-            "uid": trace.events.uid(row.event),
+            "uid": input.profile.trace.events.uid(row.event),
         })
     });
-    json!({
-        "gap_count": idle.gaps.count,
-        "avg_inter_kernel_gap_us": idle.gaps.mean_ns().map(us),
-        "sync_point_count": idle.of(IdleCause::Synchronization).count,
-        "by_cause": by_cause,
-        "by_code": by_code.collect::<Json>(),
-        "late_launch_idle_ms": ms(idle.code.all.ns),
-        "known_code_idle_ms": ms(idle.code.known_ns),
-        "histogram": histogram.collect::<Json>(),
-        "top_gaps": longest,
-    })
+    by_code.collect()
 }

@@ -4,6 +4,7 @@ use crate::findings::{Outcome, Row};
 use crate::output::export::csv;
 use crate::profile::Profile;
 use crate::report::Report;
+use crate::report::columns::{int, us};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 /// The rows of `unified_perf_summary` that belong to an analysis, or the operations by name if there is no such sheet.
@@ -48,8 +49,8 @@ fn cells(profile: &Profile, row: &Row) -> Option<[Cell; 3]> {
     let operation = profile.operations().get(row.operation)?;
     Some([
         Cell::Text(operation.name(profile)),
-        Cell::Int(row.n_calls as i64),
-        Cell::Float(row.time_ns as f64 / 1e3),
+        int(row.n_calls),
+        us(row.time_ns),
     ])
 }
 

@@ -6,8 +6,7 @@ use super::pretty;
 use crate::findings::Outcome;
 use crate::output::json::{list, us};
 use crate::profile::Profile;
-use crate::report::Report;
-use crate::report::places;
+use crate::report::{Report, places};
 
 /// Operations whose position in the tree is written: those with more than this share of their category, or the first
 /// few.
