@@ -1,4 +1,4 @@
-//! The wire format below Perfetto's and XLA's: whatever stands behind a good record ends in a trace.
+//! The wire format below Perfetto's and XLA's: any bytes after a valid record give a trace.
 //!
 //! ```text
 //! cargo install cargo-fuzz

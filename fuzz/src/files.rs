@@ -1,8 +1,8 @@
-//! Files of a format: what it is told by, and behind that whatever comes.
+//! Files of a format: the bytes that identify it, followed by those of the input.
 
 use super::message::message;
 
-/// One of a format that a number stands for.
+/// A file in the format with this number.
 pub fn any(which: u8, rest: &[u8]) -> Vec<u8> {
     match which % 4 {
         0 => rest.to_vec(),
@@ -12,7 +12,7 @@ pub fn any(which: u8, rest: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Records behind a packet of Perfetto's or a plane of XLA's.
+/// Records after a valid packet of Perfetto's format or a valid plane of XLA's.
 pub fn records(which: u8, rest: &[u8]) -> Vec<u8> {
     let first: &[u8] = match which % 2 {
         0 => b"1{8=1 10=1 60{}}",

@@ -1,6 +1,5 @@
-//! What all targets hold: any bytes end in a trace or in a sentence, in whatever pieces they come; and
-//! whatever was read can be analyzed and written, which takes a hundred times as long and has a target of
-//! its own.
+//! What all targets check: any bytes give a trace or an error, the same in chunks of any size; and any trace can be
+//! analyzed and written, which takes a hundred times as long and has a target of its own.
 
 pub mod files;
 pub mod message;
@@ -25,19 +24,19 @@ pub fn is_read(input: &[u8], file: impl FnOnce(&[u8]) -> Vec<u8>) {
     let _ = same_in_pieces(&bytes, *piece);
 }
 
-/// Reads whatever stands behind a good record, so that there is a trace.
+/// Reads the input after a valid record, so that there is a trace.
 pub fn is_walked(input: &[u8]) {
     let [which, piece, rest @ ..] = input else {
         return;
     };
     match same_in_pieces(&files::records(*which, rest), *piece) {
-        // Where the mark of an archive stands by chance.
+        // The input contains the magic bytes of an archive by chance.
         Ok(_) | Err(ImportErrorKind::UnreadableTar(_)) => {}
         Err(kind) => panic!("{kind:?}"),
     }
 }
 
-/// Analyses what is read and writes all that there is to say. The first two bytes of `input` say what of.
+/// Analyzes the trace and writes all files. The first two bytes of `input` choose the format and the options.
 pub fn is_reported(input: &[u8]) {
     let [which, how, rest @ ..] = input else {
         return;

@@ -1,12 +1,12 @@
-//! Messages in the wire format of protocol buffers, written as text: bytes alone would seldom have lengths
-//! that are right, and nothing behind a wrong one is reached.
+//! Messages in the wire format of protocol buffers, written as text: random bytes seldom have correct
+//! lengths, and nothing after a wrong one is reached.
 //!
 //! ```text
 //! 1{8=5 10=1 11{9=1 23"aten::mm" 47#7}}    field 1 is a message, 8 a varint, 23 a text, 47 of eight bytes
 //! 1{10=1 50z{1{8=6}}}                      field 50 is a message that is compressed
 //! ```
 //!
-//! Whatever else stands there is passed over.
+//! Any other character is skipped.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ use flate2::write::ZlibEncoder;
 /// Deeper messages end those around them.
 const MOST_DEPTH: usize = 64;
 
-/// A message that is not over.
+/// A message that has not ended.
 #[derive(Default)]
 struct Open {
     field: u64,

@@ -33,8 +33,8 @@ pub enum DriverCall {
 impl DriverCall {
     /// From the name of the call; `None` for all other calls, and for pinned CPU memory.
     pub(crate) fn of_name(name: &str) -> Option<DriverCall> {
-        let rest = ["cuda", "hip", "cuMem", "xpu"];
-        let is_runtime = rest.iter().any(|start| name.starts_with(start));
+        let starts = ["cuda", "hip", "cuMem", "xpu"];
+        let is_runtime = starts.iter().any(|start| name.starts_with(start));
         if !is_runtime || name.contains("Host") || name.contains("Async") {
             return None;
         }

@@ -6,7 +6,7 @@ use crate::fleet::{Answer, Text, words};
 use crate::output::export::csv::csv;
 use crate::output::json;
 use crate::output::markup::{DocTable, Document, code, count, markdown, text, time};
-use crate::report::columns::{self, Col, columns, described, float, int, known, rows};
+use crate::report::columns::{self, Col, columns, described, float, int, known, ms_of, rows};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 /// Maximum length of operation and kernel names in a document.
@@ -124,10 +124,11 @@ pub fn to_otava(answer: &Answer) -> (Vec<u8>, usize) {
             Cell::Text(calendar::time(*first_ns)),
             Cell::Text(build.to_owned()),
         ];
-        row.extend(whole.iter().map(|trend| {
-            let median = trend.medians_ns.get(*at).copied().flatten();
-            median.map_or(Cell::Empty, |ns| Cell::Float(ns as f64 / 1e6))
-        }));
+        row.extend(
+            whole
+                .iter()
+                .map(|trend| ms_of(trend.medians_ns.get(*at).copied().flatten())),
+        );
         row
     });
     let sheet = Sheet {

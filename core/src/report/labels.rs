@@ -21,15 +21,15 @@ use crate::trace::StringId;
 #[rustfmt::skip]
 pub(crate) const COLUMNS: [Column; 2] = [
     column("Dormer category", Unit::Text, "The kind of work that most of its kernel time is."),
-    column("library", Unit::Text, "The library that most of its kernel time comes from; empty where names do not tell."),
+    column("library", Unit::Text, "The library that most of its kernel time comes from; empty if names do not show it."),
 ];
 
 /// The columns of a row of one kernel.
 #[rustfmt::skip]
 pub(crate) const OF_KERNEL: [Column; 3] = [
     column("Dormer category", Unit::Text, "The kind of work it is."),
-    column("Dormer category by", Unit::Text, "What tells the kind: the operator that launched it, or its own name alone."),
-    column("library", Unit::Text, "The library it comes from; empty where its name does not tell."),
+    column("Dormer category by", Unit::Text, "What the category is known from: the operator that launched it, or its own name alone."),
+    column("library", Unit::Text, "The library it comes from; empty if its name does not show it."),
 ];
 
 /// What the names related to a piece of GPU activity say about it.

@@ -87,7 +87,7 @@ impl TableKind {
 #[rustfmt::skip]
 const RUN_ID: Field = field("run_id", Str, "run", "The file: the first 16 hexadecimal digits of the SHA-256 of the file as stored, compressed or not.").key();
 #[rustfmt::skip]
-const DATE: Field = field("date", Date, "date", "The UTC day on which the recording starts; unknown where the trace does not tell.");
+const DATE: Field = field("date", Date, "date", "The UTC day on which the recording starts; unknown if the trace does not contain it.");
 #[rustfmt::skip]
 const INGESTED: Field = field("ingested", Timestamp, "ingested", "When the file was analyzed: the rows of one analysis have the same time in all tables.");
 
@@ -158,7 +158,7 @@ const RUN_COLUMNS: &[Field] = &[
     field("unattributed_ns", I64, "unattributed", "How much longer the GPU is busy if activity without a known launching call counts, too."),
     field("flops", F64, "FLOPs", "Floating-point operations of all calls that have a model."),
     field("matrix_efficiency", F64, "matrix efficiency", "Mean share of the GPU's matrix rate that operations on matrix units reach, weighted by time."),
-    field("model_name", Str, "model", "The model, as far as modules and shapes tell."),
+    field("model_name", Str, "model", "The model, as far as modules and shapes show it."),
     field("architecture", Str, "architecture", "Its kind: Transformer, CNN, Diffusion and the like."),
     field("precision", Str, "precision", "The type that most of its arithmetic is in."),
     field("options_hash", Str, "options", "A hash of all choices that change figures: runs with different ones are not to be compared."),
@@ -210,7 +210,7 @@ const KERNEL_COLUMNS: &[Field] = &[
     field("kernel_short", Str, "kernel, short", "Its name without namespaces, template arguments and parameters: several kernels may share it."),
     field("op", Str, "Parent cpu_op", "The operator that launched it (the innermost one), or the launching call; unknown if neither was recorded."),
     field("category", Str, "Dormer category", "The kind of work it is."),
-    field("library", Str, "library", "The library it comes from; unknown where its name does not tell."),
+    field("library", Str, "library", "The library it comes from; unknown if its name does not show it."),
     field("calls", I64, "Kernel duration_count", "How often it ran."),
     field("total_ns", I64, "Kernel duration (ns)_sum", "Sum of its durations."),
     field("mean_ns", I64, "Kernel duration (ns)_mean", "Mean duration, rounded."),

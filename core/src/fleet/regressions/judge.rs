@@ -72,13 +72,14 @@ pub(super) fn judge(all: &[Series]) -> Vec<Vec<Option<Judged>>> {
                 })
                 .collect();
             let p: Vec<f64> = of_direction.iter().map(|(_, p)| *p).collect();
-            let stand = discoveries(&p, FALSE_DISCOVERIES);
-            for ((place, p), stands) in of_direction.into_iter().zip(stand) {
+            let significant = discoveries(&p, FALSE_DISCOVERIES);
+            for ((place, p), is_significant) in of_direction.into_iter().zip(significant) {
                 let judged = judged.get_mut(place.0).and_then(|of| of.get_mut(place.1));
                 if let Some(Some(judged)) = judged
                     && judged.is_slower() == is_slower
                 {
-                    judged.is_alarm = stands && p < MOST_P && judged.change() > LEAST_CHANGE;
+                    judged.is_alarm =
+                        is_significant && p < MOST_P && judged.change() > LEAST_CHANGE;
                 }
             }
         }

@@ -9,8 +9,8 @@ pub(in crate::fleet) fn discoveries(p: &[f64], q: f64) -> Vec<bool> {
     sorted.arrange_by(f64::total_cmp);
     let step = q / p.len().max(1) as f64;
     let places = sorted.iter().enumerate();
-    let mut standing = places.filter(|(before, p)| **p <= step * (before + 1) as f64);
-    let limit = standing.next_back().map(|(_, p)| *p);
+    let mut significant = places.filter(|(before, p)| **p <= step * (before + 1) as f64);
+    let limit = significant.next_back().map(|(_, p)| *p);
     p.iter()
         .map(|p| limit.is_some_and(|limit| *p <= limit))
         .collect()
@@ -28,13 +28,13 @@ mod tests {
         ];
         // 0.0095 is below 0.05 · 4 / 15 = 0.0133; 0.0201 is above 0.05 · 5 / 15 = 0.0167, and no later one is below its
         // limit.
-        let stand = discoveries(&p, 0.05);
-        assert_eq!(stand.iter().filter(|stands| **stands).count(), 4);
-        assert!(stand[..4].iter().all(|stands| *stands));
+        let mut expected = [false; 15];
+        expected[..4].fill(true);
+        assert_eq!(discoveries(&p, 0.05), expected);
     }
 
     #[test]
-    fn a_later_one_takes_those_before_it_along() {
+    fn all_up_to_the_largest_significant_p_are_significant() {
         // 0.04 is above 0.05 · 1 / 2, yet 0.045 is below 0.05 · 2 / 2.
         assert_eq!(discoveries(&[0.045, 0.04], 0.05), [true, true]);
         assert_eq!(discoveries(&[0.06, 0.04], 0.05), [false, false]);

@@ -80,14 +80,16 @@ pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
     });
     let tested: Vec<(Outlier, f64)> = tested.collect();
     let p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
-    let stand = discoveries(&p, FALSE_DISCOVERIES);
-    let slower = tested
-        .into_iter()
-        .zip(stand)
-        .filter_map(|((outlier, p), stands)| {
-            let is_reported = stands && p < MOST_P && outlier.ratio > 1.0 + LEAST_CHANGE;
-            is_reported.then_some(outlier)
-        });
+    let significant = discoveries(&p, FALSE_DISCOVERIES);
+    let slower =
+        tested
+            .into_iter()
+            .zip(significant)
+            .filter_map(|((outlier, p), is_significant)| {
+                let is_reported =
+                    is_significant && p < MOST_P && outlier.ratio > 1.0 + LEAST_CHANGE;
+                is_reported.then_some(outlier)
+            });
     slower.arranged_by(|one, other| other.ratio.total_cmp(&one.ratio))
 }
 

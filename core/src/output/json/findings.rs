@@ -218,7 +218,7 @@ record! {
         reserved_bytes: "What the allocator holds then, in use or not; null: it reserves nothing." = Some(device.peak.reserved).filter(|bytes| *bytes > 0),
         allocations: "Blocks that were allocated." = device.n_allocations,
         allocated_bytes: "Their total size." = device.allocated_bytes,
-        is_checked: "Totals and blocks agree; where not, only totals are told." = device.check.holds(),
+        is_checked: "Totals and blocks agree; where not, only totals are given." = device.check.holds(),
         at_peak: "What operators hold at the peak, the most first." = list(&device.peak_by_operator(&profile.trace), |one| Holder::of(profile, one)),
     }
 

@@ -121,7 +121,7 @@ record! {
     Collectives(job: &Job) {
         count: "Collectives of several ranks." = job.collectives.len(),
         complete: "Those of which every rank was read." = job.collectives.iter().filter(|of| of.is_complete()).count(),
-        left_out: "Those left out because ranks tell different types or sizes." = job.unmatched.disagreeing.len(),
+        left_out: "Those left out because ranks report different types or sizes." = job.unmatched.disagreeing.len(),
         out_of_order: "How often a rank's collectives of a group were left out because they are in another order." = job.unmatched.out_of_order.len(),
         unlabeled_left_out: "Collectives without a process group that ranks list differently." = job.unmatched.unlabeled,
     }

@@ -25,22 +25,22 @@ record! {
     /// The file.
     Regressions(answer: &Answer) {
         format: "1; it changes when a key changes its meaning or is removed." = FORMAT,
-        by: "The tag that tells builds apart." = answer.by,
+        by: "The tag that identifies builds." = answer.by,
         newest: "The newest build that was compared; null for all builds." = text(answer, answer.newest),
         metrics: "What was compared: total, compute, exposed_comm, idle, category, op or kernel." = answer.metrics.iter().map(|metric| metric.key()).collect::<Vec<_>>(),
         builds: "The builds, in the order of their first recording." = answer.builds.list.iter().map(|at| answer.fleet.texts.get(at.build)).collect::<Vec<_>>(),
         series: "How many series have at least two builds." = answer.found.n_series,
         changes: "What changed: confirmed before alarms, slower before faster, then by time." = answer.found.changes.iter().enumerate().map(|(at, change)| Changed::of(answer, at, change)).collect::<Json>(),
         partial_runs: "Runs left out because not all of their files was read." = answer.found.left_out.partial,
-        runs_without_build: "Runs left out because no build is told." = answer.found.left_out.without_build,
-        runs_without_model: "Runs left out because no model is told." = answer.found.left_out.without_model,
+        runs_without_build: "Runs left out because their build is unknown." = answer.found.left_out.without_build,
+        runs_without_model: "Runs left out because their model is unknown." = answer.found.left_out.without_model,
     }
 
     /// A change of a series.
     Changed(answer: &Answer, at: usize, change: &Change) {
         title: "What it is, in a few words." = words::title(change, answer.fleet.texts.list()),
         evidence: "How sure it is, in a sentence." = words::evidence(change, answer.fleet.texts.list()),
-        model: "The model, or the tag that stands for it." = text(answer, change.model),
+        model: "The model, or the tag used in its place." = text(answer, change.model),
         gpu: "The GPU." = text(answer, change.gpu),
         world_size: "How many ranks the jobs have." = change.world_size,
         metric: "What changed." = change.metric.key(),

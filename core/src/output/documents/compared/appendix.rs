@@ -8,9 +8,8 @@ use crate::compare::hardware::Figure;
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::hardware::Basis;
-use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
-use crate::output::documents::{Part, part};
+use crate::output::documents::{Part, card, part};
 use crate::output::markup::{DocTable, Document, code, text};
 
 const MAX_ROWS: usize = 20;
@@ -104,7 +103,7 @@ fn method(document: &mut Document, comparison: &Comparison) {
          shapes and types, by what does the same under another name, and GEMMs by their sizes. \
          Attention that is fused in one trace only, norms of equal tensors and MoE layers are matched \
          as a whole. What is left is matched by operator, number of dimensions and of calls, on other \
-         sizes or types; by equal kernels where one trace does not tell their operator; by the \
+         sizes or types; by equal kernels where one trace does not name their operator; by the \
          module or operator around it; and by the operations before and after it. Every Δ is target ÷ reference \
          − 1, or target minus reference. The expected ratio is the roofline time of a call on the \
          target's GPU over that on the reference's GPU, by {} figures where they are known; the \

@@ -124,8 +124,8 @@ pub(super) fn memory(comparison: &Comparison) -> Option<Part> {
                 .line(">Ratio", |(size, _)| times(size.ratio())),
         );
         document.text(
-            "Of each trace the device with the highest peak counts. Operators stand with what they \
-             hold at the peak of their own trace.",
+            "Only the device with the highest peak of each trace counts. Operators are listed with what \
+             they hold at the peak of their own trace.",
         );
         document.texts(more(n_held, MAX_ROWS, PLACE));
     }))

@@ -100,7 +100,7 @@ fn in_direction(input: &assess::Input, facts: &Facts, direction: Direction) -> V
     let causes = match assessed.map(|assessed| causes(input, facts, assessed)) {
         None => "There are none.".to_owned(),
         Some(causes) if causes.is_empty() => {
-            "The trace does not tell who asks for them.".to_owned()
+            "The trace does not show which operators ask for them.".to_owned()
         }
         Some(causes) => causes.join(" "),
     };

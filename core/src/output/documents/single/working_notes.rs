@@ -432,8 +432,8 @@ pub(super) fn questions(source: &Input) -> Vec<String> {
     }
     if source.profile.model_info().model.value.is_none() {
         items.push(match source.profile.has_python_frames() {
-            true => "Which model is it? Neither modules nor operators tell.".to_owned(),
-            false => "Which model is it? Recording Python frames tells.".to_owned(),
+            true => "Which model is it? Neither modules nor operators show it.".to_owned(),
+            false => "Which model is it? Python frames would show it.".to_owned(),
         });
     }
     let has_gpu = source.profile.has_gpu_events();

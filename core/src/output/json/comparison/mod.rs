@@ -128,7 +128,7 @@ record! {
     /// How much of the same the target does.
     Amount(amount: &Work) {
         ratio: "Target over reference." = rounded(amount.ratio, 4),
-        by: "What tells: steps, calls or nothing." = match amount.by {
+        by: "What the ratio is known from: steps, calls or nothing." = match amount.by {
             AmountBy::Steps(_) => "steps",
             AmountBy::Calls => "calls",
             AmountBy::Nothing => "nothing",
