@@ -26,7 +26,7 @@ pub struct StringTable {
 }
 
 impl Default for StringTable {
-    /// A table that holds the empty string, as [`StringTable::EMPTY`].
+    /// A table that holds the empty string.
     fn default() -> Self {
         let mut table = StringTable {
             text: String::new(),

@@ -154,7 +154,7 @@ impl Change {
 }
 
 /// A build with one or two runs is compared with at least this many builds: the spread of fewer is not meaningful.
-pub(crate) const LEAST_BASE_BUILDS: usize = 4;
+pub const LEAST_BASE_BUILDS: usize = 4;
 
 /// What to look for.
 #[derive(Debug, Clone, Default)]
