@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
+use dormer_core::hardware::GpuSpec;
 use dormer_core::output::archive;
 use dormer_core::output::documents::Documents;
 use dormer_core::output::export::pair::{Cache, Input};
@@ -32,18 +34,7 @@ const PRINTED: &[(&str, &str)] = &[
 
 /// Analyzes both traces, prints the differences, writes the files.
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
-    let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
-    let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
-    if output::wants_page(&args.format) {
-        embedded::check(&args.analysis, gpus)?;
-    }
-    if [&args.reference, &args.target]
-        .iter()
-        .all(|path| input::is_stdin(path))
-    {
-        let sentence = "only one of the two traces can come from standard input";
-        return Err(Failure::Usage(sentence.to_owned()));
-    }
+    let destination = check(args)?;
     let profiles = [
         profile_of(args, Which::Reference)?,
         profile_of(args, Which::Target)?,
@@ -51,7 +42,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     let [reference, target] = &profiles;
     let report =
         |profile, gpu| parallel::report(profile, &choices::options(&args.analysis, gpu, profile));
-    let reports = [report(reference, gpus[0]), report(target, gpus[1])];
+    let [of_reference, of_target] = gpus(args);
+    let reports = [report(reference, of_reference), report(target, of_target)];
     let names = match &args.names {
         Some(names) => names.clone(),
         None if args.redact.redact => ["reference", "target"].map(str::to_owned),
@@ -80,18 +72,42 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     };
     let printed = match destination {
         Destination::Printed(path) => output::print(path, &input, out),
-        Destination::Summary => summary(&input, true, out).map_err(Failure::from),
-        Destination::Files(folder) => summary(&input, false, out)
-            .map_err(Failure::from)
-            .and_then(|()| output::write(folder, &args.format, &input, archive, out))
-            .and_then(|()| match output::wants_page(&args.format) {
-                true => page(args, &input, folder, out),
-                false => Ok(()),
-            }),
+        _ => summary(&input, destination, out).map_err(Failure::from),
     };
+    let printed = printed.and_then(|()| {
+        let Destination::Files(folder) = destination else {
+            return Ok(());
+        };
+        output::write(folder, &args.format, &input, archive, out)?;
+        match output::wants_page(&args.format) {
+            true => page(args, &input, folder, out),
+            false => Ok(()),
+        }
+    });
     // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget(profiles);
     after(printed, verdict)
+}
+
+/// Rejects what cannot be done before any trace is read; returns where the output goes.
+fn check(args: &CompareArgs) -> Result<Destination<'_>, Failure> {
+    let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
+    if output::wants_page(&args.format) {
+        embedded::check(&args.analysis, gpus(args))?;
+    }
+    if [&args.reference, &args.target]
+        .iter()
+        .all(|path| input::is_stdin(path))
+    {
+        let sentence = "only one of the two traces can come from standard input";
+        return Err(Failure::Usage(sentence.to_owned()));
+    }
+    Ok(destination)
+}
+
+/// The GPUs given for the reference and for the target.
+fn gpus(args: &CompareArgs) -> [Option<&Arc<GpuSpec>>; 2] {
+    [args.reference_gpu.as_ref(), args.gpu.as_ref()]
 }
 
 /// The requested part of one of the traces. As in a report, only the steps of a serving engine, unless something else
@@ -141,11 +157,10 @@ fn page(args: &CompareArgs, input: &Input, folder: &Path, out: &mut Out) -> Resu
     let is_part = args.step.is_some() || args.device.is_some() || args.window.is_some();
     let is_chosen = args.whole || is_part;
     let part = is_chosen.then(|| window::shown(input.target.profile));
-    let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     let page = Embedded {
         traces: &traces,
         report: input.comparison().illustrated(),
-        view: embedded::view("compare", &args.analysis, gpus, part.flatten()),
+        view: embedded::view("compare", &args.analysis, gpus(args), part.flatten()),
         is_redacted: args.redact.redact,
     };
     page.write(folder, out)
@@ -159,7 +174,7 @@ fn default_names(args: &CompareArgs, reports: &[Report; 2]) -> [String; 2] {
     names(files.each_ref().map(String::as_str), devices)
 }
 
-fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
+fn summary(input: &Input, destination: Destination, out: &mut Out) -> io::Result<()> {
     let sides = [&input.reference, &input.target];
     let [reference, target] = sides.map(|side| &side.report.overview);
     let names = sides.map(|side| text::printable(side.name));
@@ -182,7 +197,7 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     };
     let heads = [what, &a, &b, ">difference", ""];
     text::section(out, heads, operations(input.comparison(), &names))?;
-    gaps(input.comparison(), is_all, out)?;
+    gaps(input.comparison(), destination, out)?;
     waste(input.comparison(), out)?;
     let options = ["--reference-gpu", "--gpu"];
     for ((name, overview), option) in names.iter().zip([reference, target]).zip(options) {
@@ -216,7 +231,7 @@ fn steps(comparison: &Comparison) -> Vec<[String; 4]> {
 }
 
 /// Where the target is slower, one line each, and where to find the rest.
-fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> {
+fn gaps(comparison: &Comparison, destination: Destination, out: &mut Out) -> io::Result<()> {
     let ranked = &comparison.gaps.ranked;
     let rows = ranked.iter().take(TOP_GAPS).map(|gap| {
         let saves = gap.saving.map_or("savings unknown".to_owned(), |saving| {
@@ -227,7 +242,7 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
         [gap.number.to_string(), saves, title]
     });
     text::section(out, [">", "", "findings"], rows)?;
-    report::write_rest(ranked.len().saturating_sub(TOP_GAPS), is_all, out)
+    report::write_rest(ranked.len().saturating_sub(TOP_GAPS), destination, out)
 }
 
 /// The components of GPU time, and the total; nothing if neither trace has any.

@@ -73,8 +73,7 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         }
         return output::print(path, &outputs, out);
     }
-    let is_all = matches!(destination, Destination::Summary);
-    summary(outputs.overview(), n_windows, is_all, out)?;
+    summary(outputs.overview(), n_windows, destination, out)?;
     if let Destination::Files(folder) = destination {
         let archive = || archive::file_name(["job"]);
         output::write(folder, &args.format, &outputs, archive, out)?;
@@ -101,7 +100,7 @@ fn complain_of(excluded: &[Excluded]) {
 fn summary(
     overview: &JobOverview,
     n_windows: usize,
-    is_all: bool,
+    destination: Destination,
     out: &mut Out,
 ) -> io::Result<()> {
     let about = overview.about.iter();
@@ -134,7 +133,7 @@ fn summary(
         [number.to_string(), card.title.clone(), saves.to_owned()]
     });
     text::section(out, ["", "finding", "saves"], cards)?;
-    report::write_rest(n_more, is_all, out)?;
+    report::write_rest(n_more, destination, out)?;
     let notes = overview.quality.iter();
     if !overview.quality.is_empty() {
         writeln!(out)?;

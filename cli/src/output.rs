@@ -16,6 +16,7 @@ use crate::stdout::Out;
 const JSON: &str = "json";
 
 /// What a command outputs besides its summary.
+#[derive(Clone, Copy)]
 pub(crate) enum Destination<'a> {
     /// Only the summary.
     Summary,

@@ -44,22 +44,9 @@ const PRINTED: &[(&str, &str)] = &[
 
 /// Analyzes the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
-    if !args.others.is_empty() {
-        let why = "dormer report takes one trace; dormer compare compares two, and dormer job analyzes the ranks of a job";
-        return Err(Failure::Usage(why.to_owned()));
-    }
-    let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
-    if output::wants_page(&args.format) {
-        check_page(args)?;
-    }
+    let destination = check(args)?;
     #[cfg(feature = "parquet")]
-    let (imported, bytes) = match args.format.iter().any(|format| format == PARQUET) {
-        true => {
-            let (imported, bytes) = input::hashed::import(&args.trace)?;
-            (imported, Some(bytes))
-        }
-        false => (input::import(&args.trace)?, None),
-    };
+    let (imported, bytes) = import(args)?;
     #[cfg(not(feature = "parquet"))]
     let imported = input::import(&args.trace)?;
     let whole = profile_of(args, imported)?;
@@ -94,30 +81,56 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     };
     let printed = match destination {
         Destination::Printed(path) => output::print(path, &files, out),
-        Destination::Summary => summary(profile, &report, true, out).map_err(Failure::from),
-        Destination::Files(folder) => summary(profile, &report, false, out)
-            .map_err(Failure::from)
-            .and_then(|()| {
-                output::write(folder, &args.format, &files, archive, out)?;
-                if output::wants_page(&args.format) {
-                    page(args, (&chosen, steps.is_some()), &files, folder, out)?;
-                }
-                #[cfg(feature = "parquet")]
-                if let Some(bytes) = &bytes {
-                    let analyzed = Analyzed {
-                        recorded: &recorded,
-                        profile: &chosen,
-                        report: tables,
-                        findings: (profile, &report),
-                    };
-                    crate::tables::write_files(folder, args, bytes, analyzed, out)?;
-                }
-                Ok(())
-            }),
+        _ => summary(profile, &report, destination, out).map_err(Failure::from),
     };
+    let printed = printed.and_then(|()| {
+        let Destination::Files(folder) = destination else {
+            return Ok(());
+        };
+        output::write(folder, &args.format, &files, archive, out)?;
+        if output::wants_page(&args.format) {
+            page(args, (&chosen, steps.is_some()), &files, folder, out)?;
+        }
+        #[cfg(feature = "parquet")]
+        if let Some(bytes) = &bytes {
+            let analyzed = Analyzed {
+                recorded: &recorded,
+                profile: &chosen,
+                report: tables,
+                findings: (profile, &report),
+            };
+            crate::tables::write_files(folder, args, bytes, analyzed, out)?;
+        }
+        Ok(())
+    });
     // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
+}
+
+/// Rejects what cannot be written before any trace is read; returns where the output goes.
+fn check(args: &ReportArgs) -> Result<Destination<'_>, Failure> {
+    if !args.others.is_empty() {
+        let why = "dormer report takes one trace; dormer compare compares two, and dormer job analyzes the ranks of a job";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
+    if output::wants_page(&args.format) {
+        check_page(args)?;
+    }
+    Ok(destination)
+}
+
+/// The trace; for tables, also what identifies its bytes.
+#[cfg(feature = "parquet")]
+fn import(args: &ReportArgs) -> Result<(Imported, Option<input::hashed::Bytes>), Failure> {
+    Ok(match args.format.iter().any(|format| format == PARQUET) {
+        true => {
+            let (imported, bytes) = input::hashed::import(&args.trace)?;
+            (imported, Some(bytes))
+        }
+        false => (input::import(&args.trace)?, None),
+    })
 }
 
 /// What the whole trace means, with everything that was recorded besides it.
@@ -177,7 +190,12 @@ fn eager(path: &Path) -> Result<Arc<EagerShapes>, Failure> {
         .map_err(|why| Failure::Sentence(format!("{}: {why}", input::name(path))))
 }
 
-fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> io::Result<()> {
+fn summary(
+    profile: &Profile,
+    report: &Report,
+    destination: Destination,
+    out: &mut Out,
+) -> io::Result<()> {
     let overview = &report.overview;
     if let Some(window) = &overview.window {
         writeln!(out, "{}", text::printable(&window.sentence()))?;
@@ -189,7 +207,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
         [part.kind.label().to_owned(), time, share]
     });
     text::section(out, ["GPU timeline", ">time", ">share"], split)?;
-    findings(profile, report, is_all, out)?;
+    findings(profile, report, destination, out)?;
     // The rows of the documents' Top Bottlenecks, with their shares.
     let (rows, share): (Vec<_>, _) = match overview.measure {
         Measure::Gpu => {
@@ -244,21 +262,34 @@ fn serving(overview: &Overview, out: &mut Out) -> io::Result<()> {
 }
 
 /// The findings with the largest savings, one line each, and where to find the rest.
-fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> io::Result<()> {
+fn findings(
+    profile: &Profile,
+    report: &Report,
+    destination: Destination,
+    out: &mut Out,
+) -> io::Result<()> {
     let ranked = &report.analyses.findings.ranked;
     let asides = cards::asides(profile, report);
     let rows = ranked.iter().take(TOP).map(|one| finding_row(report, one));
     text::section(out, [">", "", "findings", "analysis"], rows)?;
     let rest = rest(ranked.len().saturating_sub(TOP));
-    let details = is_all.then(|| DETAILS.to_owned());
-    let sentences = [asides.together, asides.nothing, rest, asides.small, details];
+    let sentences = [
+        asides.together,
+        asides.nothing,
+        rest,
+        asides.small,
+        details(destination),
+    ];
     write_sentences(sentences, out)
 }
 
 /// Where the rest is, if there is any: of the findings, and of everything if no files are written.
-pub(crate) fn write_rest(n_more: usize, is_all: bool, out: &mut Out) -> io::Result<()> {
-    let details = is_all.then(|| DETAILS.to_owned());
-    write_sentences([rest(n_more), details], out)
+pub(crate) fn write_rest(n_more: usize, destination: Destination, out: &mut Out) -> io::Result<()> {
+    write_sentences([rest(n_more), details(destination)], out)
+}
+
+fn details(destination: Destination) -> Option<String> {
+    matches!(destination, Destination::Summary).then(|| DETAILS.to_owned())
 }
 
 /// Writes a paragraph; nothing if it has no sentence.

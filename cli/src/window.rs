@@ -5,8 +5,7 @@ use std::path::Path;
 use dormer_core::base::interval::Interval;
 use dormer_core::import::warning::{Severity, WarningKind};
 use dormer_core::profile::Profile;
-use dormer_core::profile::window::recorded_span;
-use dormer_core::profile::window::{Window, find_gpu, find_step, of_all_steps};
+use dormer_core::profile::window::{Window, find_gpu, find_step, of_all_steps, recorded_span};
 
 use crate::args::RedactArgs;
 use crate::{Failure, input, text};

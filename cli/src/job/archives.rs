@@ -4,9 +4,8 @@ use std::io;
 use std::path::Path;
 
 use dormer_core::import::{Importer, Member, is_called_like_a_trace};
-use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
-use dormer_core::job::digests;
+use dormer_core::job::{Digest, digests};
 use dormer_core::output::perfetto::MANIFEST;
 
 use super::files::{MOST_BYTES_OF_DIGEST, ReadFile};

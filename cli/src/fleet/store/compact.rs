@@ -25,13 +25,14 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
     super::check(store)?;
     complete_compaction(store)?;
     let runs = read::table(store, super::kind(RUNS)?, None)?;
-    let kept = kept(&runs, args.drop_old);
     let models = runs.strs("run_id").iter().zip(runs.strs("model_name"));
-    let models: HashMap<&str, &str> = models
-        .filter_map(|(id, model)| Some((id.as_deref()?, model.as_deref()?)))
-        .collect();
-    let (mut before, mut journal) = (0_u64, Journal::default());
-    let mut after = 0_u64;
+    let models = models.filter_map(|(id, model)| Some((id.as_deref()?, model.as_deref()?)));
+    let runs = Runs {
+        kept: kept(&runs, args.drop_old),
+        models: models.collect(),
+    };
+    let mut journal = Journal::default();
+    let (mut before, mut after) = (0_u64, 0_u64);
     for kind in TABLES {
         let all = parts(store, kind).map_err(|error| failed(store, &error))?;
         before += all.len() as u64;
@@ -39,14 +40,8 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
         days.dedup();
         for day in days {
             let of_day: Vec<&Part> = all.iter().filter(|part| part.day == day).collect();
-            after += u64::from(merge(
-                store,
-                kind,
-                day,
-                &of_day,
-                (&kept, &models),
-                &mut journal,
-            )?);
+            let folder = store.join(kind.name).join(folder_of(day));
+            after += u64::from(merge(&folder, kind, &of_day, &runs, &mut journal)?);
         }
     }
     journal.write(store)?;
@@ -76,13 +71,21 @@ fn kept(runs: &Table, drop_old: bool) -> HashSet<Row> {
     kept.filter_map(|at| rows.get(at).cloned()).collect()
 }
 
-/// Merges the files of a table and day if that changes something; returns whether a file is left.
+/// The runs of a store.
+struct Runs<'a> {
+    /// Their rows to keep.
+    kept: HashSet<Row>,
+    /// The name of the model of each run.
+    models: HashMap<&'a str, &'a str>,
+}
+
+/// Merges the files of a table and day, which are in `folder`, if that changes something; returns whether a file is
+/// left.
 fn merge(
-    store: &Path,
+    folder: &Path,
     kind: &'static TableKind,
-    day: Option<i32>,
     files: &[&Part],
-    (kept, models): (&HashSet<Row>, &HashMap<&str, &str>),
+    runs: &Runs,
     journal: &mut Journal,
 ) -> Result<bool, Failure> {
     let mut all = Table::new(kind);
@@ -95,7 +98,7 @@ fn merge(
     let keys: Vec<String> = (0..n_before).map(|at| key(&all, at)).collect();
     let stays: Vec<bool> = rows(&all)
         .zip(keys)
-        .map(|(row, key)| kept.contains(&row) && seen.insert((row, key)))
+        .map(|(row, key)| runs.kept.contains(&row) && seen.insert((row, key)))
         .collect();
     all.retain(|at| stays.get(at) == Some(&true));
     if files.len() < 2 && all.len() == n_before {
@@ -105,7 +108,7 @@ fn merge(
     let mut order: Vec<usize> = (0..ids.len()).collect();
     order.sort_by_key(|at| {
         let row = ids.get(*at);
-        (row.and_then(|(id, _)| models.get(id.as_str())), row)
+        (row.and_then(|(id, _)| runs.models.get(id.as_str())), row)
     });
     all.pick(&order);
     let names = (0..all.len()).map(|at| key(&all, at));
@@ -114,7 +117,6 @@ fn merge(
         .map(|((id, time), key)| format!("{id} {} {key}", time.unwrap_or_default()))
         .collect();
     names.sort();
-    let folder = store.join(kind.name).join(folder_of(day));
     let path = folder.join(format!("{}.{ENDING}", hash_of(&names)));
     journal
         .old
