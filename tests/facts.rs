@@ -12,9 +12,8 @@ use dormer_core::report::SheetEvents;
 use dormer_core::{Profile, Report, ReportOptions};
 use serde_json::Value;
 
-use crate::support::csv;
 use crate::support::opened::{profile, report};
-use crate::support::shared;
+use crate::support::{csv, shared};
 
 /// Columns that position a row in its own table and do not identify it.
 const PLACES: &[&str] = &["Rank", "Stream", "% of Category"];

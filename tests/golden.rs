@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dormer_core::import::import;
-use dormer_core::output::export::pair as comparison;
-use dormer_core::output::export::{self, Artifact, Source};
+use dormer_core::output::export::{self, Artifact, Source, pair as comparison};
 use dormer_core::profile::Profile;
 use dormer_core::profile::graphs::capture::{self, CaptureFile};
 

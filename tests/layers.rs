@@ -91,7 +91,7 @@ fn every_folder_is_listed() {
 }
 
 #[test]
-fn no_modules_stand_in_a_circle() {
+fn no_modules_form_a_cycle() {
     // Dependencies between siblings: for each use, the two modules where their paths diverge.
     let mut dependencies: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (from, to) in USES.keys() {
@@ -115,16 +115,12 @@ fn no_modules_stand_in_a_circle() {
         }
         false
     };
-    let in_circles: Vec<String> = dependencies
+    let in_cycles: Vec<String> = dependencies
         .keys()
         .filter(|module| reaches(module, module))
         .map(|module| module.join("::"))
         .collect();
-    assert!(
-        in_circles.is_empty(),
-        "in circles: {}",
-        in_circles.join(", ")
-    );
+    assert!(in_cycles.is_empty(), "in cycles: {}", in_cycles.join(", "));
 }
 
 /// Only the command line writes Arrow tables, so the core and the page do not depend on it.

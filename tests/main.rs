@@ -7,9 +7,8 @@
 //! | `facts` | every number of a trace's documents by label, and no label with two values |
 //! | `diagnosis` | why operations of real traces are slow, and expected findings of small ones |
 //! | `planted` | causes planted in an operation of a real trace, which are found with their size |
-//! | `faults` | faults inserted into real traces: each is detected with its size |
 //! | `formats` | traces in other formats than Kineto's JSON: real ones compared with the reference, and damage |
-//! | `faults` | faults inserted into real traces: each is detected, and changes no number silently |
+//! | `faults` | faults inserted into real traces: each is detected with its size, and changes no number silently |
 //! | `fuzzing` | the shared code of the fuzz targets, and their seeds |
 //! | `golden` | real traces compared with the sheets of the reference |
 //! | `jobs` | ranks of one job, real and synthetic, compared with the sheets of the reference |
@@ -19,8 +18,6 @@
 //! | `gpu_choice` | what depends on the GPU, and what does not |
 //! | `checks` | the reports of every trace satisfy their rules |
 //! | `requirements` | the page of requirements matches the source tree |
-//! | `serving` | steps of serving engines and diffusion pipelines in real traces |
-//! | `step_findings` | findings about these steps |
 //! | `compare` | comparisons of real traces of the same model |
 //! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `memory` | memory of real traces to the byte, by operator and step |
@@ -35,6 +32,7 @@
 //! | `measuring` | the benchmark's figures: medians, tables, and what counts as slower |
 //! | `tiling` | the large traces that the benchmark generates |
 //! | `browser` | the built page in a real Chromium |
+//! | `support` | what they share: traces as text, CSV, the shared traces, the source tree |
 
 #![allow(
     clippy::unwrap_used,
@@ -73,3 +71,17 @@ mod tiling;
 mod trees;
 mod windows;
 mod words;
+
+#[test]
+fn the_table_lists_every_module_once() {
+    let source = include_str!("main.rs");
+    let lines = |start: &str, end: &str| -> Vec<&str> {
+        let lines = source.lines().filter_map(|line| line.strip_prefix(start));
+        let mut names: Vec<&str> = lines
+            .filter_map(|line| Some(line.split_once(end)?.0))
+            .collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(lines("//! | `", "`"), lines("mod ", ";"));
+}

@@ -5,9 +5,8 @@ use std::io::Cursor;
 use calamine::{Data, Reader, Xlsx};
 use dormer_core::output::export::{Artifact, Input, Source};
 
-use crate::support::csv;
 use crate::support::opened::{profile, report};
-use crate::support::shared;
+use crate::support::{csv, shared};
 
 /// Excel's limit for a cell, in UTF-16 units.
 const MAX_TEXT: usize = 32_767;

@@ -5,8 +5,7 @@ use dormer_core::findings::cpu_idle::idle_gaps;
 use dormer_core::hardware;
 use dormer_core::output::export::Input;
 use dormer_core::profile::Profile;
-use dormer_core::profile::window::recorded_span;
-use dormer_core::profile::window::{Window, gpu_windows, step_windows};
+use dormer_core::profile::window::{Window, gpu_windows, recorded_span, step_windows};
 
 use crate::support::opened::{broken_rules, profile, report_on};
 use crate::support::shared;

@@ -7,11 +7,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::Outcome;
 use super::chromium::Programs;
 use super::figure::{G, JSON, Record, Role, Table, Unit};
-use super::native;
 use super::page::{Choice, Opened, Page};
+use super::{Outcome, native};
 
 /// The pause before a page's first trace, as long as it takes to choose a file.
 const BEFORE_FIRST: Duration = Duration::from_secs(4);

@@ -14,11 +14,10 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::value::RawValue;
 
-use super::Outcome;
 use super::figure::{Record, Role, Table, Unit};
-use super::native;
 use super::opens::With;
 use super::page::Page;
+use super::{Outcome, native};
 
 /// Measures a job of each size.
 pub(crate) async fn measure(

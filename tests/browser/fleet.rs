@@ -13,112 +13,39 @@ use super::traces::kernels;
 
 const MS: i64 = 1_000_000;
 
+/// When the first run was recorded.
+const FIRST_NS: i64 = 1_790_000_000_000_000_000;
+
+const GPU_HOUR_NS: i64 = 3_600_000 * MS;
+
+/// The names that the parts of a summary share.
+struct Names {
+    models: [Text; 2],
+    builds: [Text; 3],
+    gpu: Text,
+    gemm: Text,
+    finding: Text,
+}
+
+impl Names {
+    fn new(texts: &mut Texts) -> Names {
+        let mut text = |words: &str| texts.id(words);
+        Names {
+            models: ["llama", "resnet"].map(&mut text),
+            builds: ["b01", "b02", "b03"].map(&mut text),
+            gpu: text("AMD Instinct MI300X"),
+            gemm: text("GEMM"),
+            finding: text("Kernels are launched too late"),
+        }
+    }
+}
+
 /// A summary with this many runs of two models over three builds, the last of which is slower.
 pub(super) fn summary(n_runs: u32) -> Summary {
     let mut texts = Texts::default();
-    let mut text = |words: &str| texts.id(words);
-    let builds = ["b01", "b02", "b03"].map(&mut text);
-    let models = ["llama", "resnet"].map(&mut text);
-    let gpu = Some(text("AMD Instinct MI300X"));
-    let finding = Some(text("Kernels are launched too late"));
-    let total_ns = |build: u32| (100 + 6 * i64::from(build / 2)) * MS;
-    let runs: Vec<Run> = (0..n_runs)
-        .map(|at| {
-            let (build, model) = (at % 3, at % 2);
-            Run {
-                id: text(&format!("{at:016x}")),
-                model: Some(models[model as usize]),
-                gpu,
-                build: Some(builds[build as usize]),
-                host: None,
-                job: None,
-                uri: Some(text(&format!("/traces/run{at}.json.gz"))),
-                start_ns: Some(1_790_000_000_000_000_000 + i64::from(at) * 60_000 * MS),
-                status: Status::Ok,
-                total_ns: Some(total_ns(build) + i64::from(at)),
-                busy_ns: Some(90 * MS),
-                compute_ns: Some(80 * MS),
-                exposed_comm_ns: (at % 5 == 0).then_some(10 * MS),
-                exposed_copy_ns: Some(0),
-                idle_ns: Some(10 * MS),
-                finding,
-                worth_ns: Some(MS),
-            }
-        })
-        .collect();
-    let medians = models.iter().flat_map(|model| {
-        (0..3).zip(builds).map(|(at, build)| Median {
-            model: Some(*model),
-            gpu,
-            build: Some(build),
-            n_runs: n_runs / 6,
-            total_ns: Some(total_ns(at)),
-            busy_ns: Some(90 * MS),
-            compute_ns: Some(80 * MS),
-            exposed_comm_ns: None,
-            exposed_copy_ns: None,
-            idle_ns: Some(10 * MS),
-        })
-    });
-    let gemm = Some(text("GEMM"));
-    let change = Change {
-        model: Some(models[0]),
-        gpu,
-        world_size: Some(1),
-        metric: Metric::Category,
-        name: gemm,
-        dims: None,
-        build: builds[2],
-        level: Level::Alarm,
-        confirmed_by: None,
-        ratio: 1.06,
-        low: Some(1.055),
-        high: Some(1.066),
-        p: Some(0.001),
-        n_new: 5,
-        n_base: 10,
-        n_base_builds: 2,
-        base_first: builds[0],
-        base_last: builds[1],
-        new_ns: 53 * MS,
-        base_ns: 50 * MS,
-        new_run: runs[2].id,
-        base_run: runs[0].id,
-    };
-    let name = text("aten::mm");
-    let carrier = Carrier {
-        regression: 0,
-        part: Part::Op,
-        name,
-        dims: Some(text("[[4096, 4096], [4096, 4096]]")),
-        base_ns: 30 * MS,
-        new_ns: 33 * MS,
-        share_percent: 98.0,
-    };
-    let history = (0..3).zip(builds).map(|(at, build)| Point {
-        regression: 0,
-        build,
-        n_runs: 5,
-        median_ns: (50 + at / 2 * 3) * MS,
-    });
-    let op = |name: Text| TopOp {
-        name,
-        dims: None,
-        category: gemm,
-        n_runs,
-        calls: 1000,
-        kernel_ns: 3_600_000 * MS,
-        share_percent: 12.5,
-    };
-    let rejected = Rejected {
-        status: Status::Rejected,
-        reason_kind: Some(text("not_json")),
-        reason: Some(text("the file is a web page")),
-        count: 2,
-        uri: Some(text("/traces/login.json")),
-    };
-    let ops = (0..30).map(|at| op(text(&format!("aten::op{at}"))));
-    let ops: Vec<TopOp> = ops.collect();
+    let names = Names::new(&mut texts);
+    let runs: Vec<Run> = (0..n_runs).map(|at| run(at, &names, &mut texts)).collect();
+    let builds = names.builds.into_iter();
     Summary {
         sentence: "4.1 % of 9 830 GPU hours are idle; build b03 made GEMM 6.0 % slower".to_owned(),
         by: "build".to_owned(),
@@ -128,36 +55,152 @@ pub(super) fn summary(n_runs: u32) -> Summary {
             n_runs,
             n_partial: 0,
             n_models: 2,
-            gpu_ns: 9_830 * 3_600_000 * MS,
-            idle_ns: 403 * 3_600_000 * MS,
-            first_ns: Some(1_790_000_000_000_000_000),
-            last_ns: Some(1_790_100_000_000_000_000),
+            gpu_ns: 9_830 * GPU_HOUR_NS,
+            idle_ns: 403 * GPU_HOUR_NS,
+            first_ns: Some(FIRST_NS),
+            last_ns: Some(FIRST_NS + 100_000_000_000_000),
         },
-        builds: (builds.into_iter())
+        builds: builds
             .map(|build| Build {
                 build,
-                first_ns: Some(1_790_000_000_000_000_000),
+                first_ns: Some(FIRST_NS),
                 n_runs: n_runs / 3,
             })
             .collect(),
-        medians: medians.collect(),
-        regressions: vec![change],
-        carriers: vec![carrier],
-        history: history.collect(),
+        medians: medians(n_runs, &names),
+        regressions: vec![slower_gemm(&runs, &names)],
+        carriers: vec![slower_mm(&mut texts)],
+        history: history(&names),
         lost: vec![Lost {
             cause: Cause::Idle,
-            lost_ns: 403 * 3_600_000 * MS,
+            lost_ns: 403 * GPU_HOUR_NS,
             share_percent: 4.1,
-            model: Some(models[0]),
-            model_lost_ns: 300 * 3_600_000 * MS,
+            model: Some(names.models[0]),
+            model_lost_ns: 300 * GPU_HOUR_NS,
             n_runs,
         }],
-        ops,
-        rejected: vec![rejected],
+        ops: ops(n_runs, &names, &mut texts),
+        rejected: vec![Rejected {
+            status: Status::Rejected,
+            reason_kind: Some(texts.id("not_json")),
+            reason: Some(texts.id("the file is a web page")),
+            count: 2,
+            uri: Some(texts.id("/traces/login.json")),
+        }],
         runs,
         texts: texts.into_list(),
         ..Summary::default()
     }
+}
+
+/// How long a run of a build takes, by the number of the build.
+fn total_ns(build: u32) -> i64 {
+    (100 + 6 * i64::from(build / 2)) * MS
+}
+
+fn run(at: u32, names: &Names, texts: &mut Texts) -> Run {
+    let (build, model) = (at % 3, at % 2);
+    Run {
+        id: texts.id(&format!("{at:016x}")),
+        model: Some(names.models[model as usize]),
+        gpu: Some(names.gpu),
+        build: Some(names.builds[build as usize]),
+        host: None,
+        job: None,
+        uri: Some(texts.id(&format!("/traces/run{at}.json.gz"))),
+        start_ns: Some(FIRST_NS + i64::from(at) * 60_000 * MS),
+        status: Status::Ok,
+        total_ns: Some(total_ns(build) + i64::from(at)),
+        busy_ns: Some(90 * MS),
+        compute_ns: Some(80 * MS),
+        exposed_comm_ns: (at % 5 == 0).then_some(10 * MS),
+        exposed_copy_ns: Some(0),
+        idle_ns: Some(10 * MS),
+        finding: Some(names.finding),
+        worth_ns: Some(MS),
+    }
+}
+
+fn medians(n_runs: u32, names: &Names) -> Vec<Median> {
+    let of_model = |model| {
+        (0..).zip(names.builds).map(move |(at, build)| Median {
+            model: Some(model),
+            gpu: Some(names.gpu),
+            build: Some(build),
+            n_runs: n_runs / 6,
+            total_ns: Some(total_ns(at)),
+            busy_ns: Some(90 * MS),
+            compute_ns: Some(80 * MS),
+            exposed_comm_ns: None,
+            exposed_copy_ns: None,
+            idle_ns: Some(10 * MS),
+        })
+    };
+    names.models.into_iter().flat_map(of_model).collect()
+}
+
+/// GEMM is 6 % slower in the last build.
+fn slower_gemm(runs: &[Run], names: &Names) -> Change {
+    Change {
+        model: Some(names.models[0]),
+        gpu: Some(names.gpu),
+        world_size: Some(1),
+        metric: Metric::Category,
+        name: Some(names.gemm),
+        dims: None,
+        build: names.builds[2],
+        level: Level::Alarm,
+        confirmed_by: None,
+        ratio: 1.06,
+        low: Some(1.055),
+        high: Some(1.066),
+        p: Some(0.001),
+        n_new: 5,
+        n_base: 10,
+        n_base_builds: 2,
+        base_first: names.builds[0],
+        base_last: names.builds[1],
+        new_ns: 53 * MS,
+        base_ns: 50 * MS,
+        new_run: runs[2].id,
+        base_run: runs[0].id,
+    }
+}
+
+/// The operator that most of it comes from.
+fn slower_mm(texts: &mut Texts) -> Carrier {
+    Carrier {
+        regression: 0,
+        part: Part::Op,
+        name: texts.id("aten::mm"),
+        dims: Some(texts.id("[[4096, 4096], [4096, 4096]]")),
+        base_ns: 30 * MS,
+        new_ns: 33 * MS,
+        share_percent: 98.0,
+    }
+}
+
+fn history(names: &Names) -> Vec<Point> {
+    let points = (0..).zip(names.builds).map(|(at, build)| Point {
+        regression: 0,
+        build,
+        n_runs: 5,
+        median_ns: (50 + at / 2 * 3) * MS,
+    });
+    points.collect()
+}
+
+fn ops(n_runs: u32, names: &Names, texts: &mut Texts) -> Vec<TopOp> {
+    let op = |at: u32| TopOp {
+        name: texts.id(&format!("aten::op{at}")),
+        dims: None,
+        category: Some(names.gemm),
+        n_runs,
+        calls: 1000,
+        kernel_ns: GPU_HOUR_NS,
+        share_percent: 12.5,
+    };
+    (0..30).map(op).collect()
 }
 
 /// Chooses a summary file.

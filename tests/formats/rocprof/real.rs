@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use dormer_core::hardware;
 use dormer_core::report::sheet::Cell;
-use dormer_core::trace::Category;
+use dormer_core::trace::{Category, EventId, Trace};
 
-use crate::support::csv;
 use crate::support::opened::Opened;
-use crate::support::shared;
+use crate::support::{csv, shared};
 
 /// The acceptance figures of a training process on one of eight MI350X GPUs.
 #[test]
@@ -18,77 +17,73 @@ fn a_real_file_to_the_nanosecond() {
     };
     let bytes = std::fs::read(folder.join("formats/rocprofv3_train.json.gz")).unwrap();
     let opened = Opened::new("rocprofv3_train", &bytes);
-    let profile = &opened.profile;
-    let trace = &profile.trace;
+    let trace = &opened.profile.trace;
+    let kernels = trace.events.ids();
+    let is_kernel = |event| trace.events.category(event) == Category::Kernel;
+    assert_eq!(kernels.filter(|event| is_kernel(*event)).count(), 43_915);
+    assert_eq!(trace.events.len(), 43_915);
+    has_its_streams_and_queues(trace);
+    has_its_durations(trace);
+    // Dispatches that start before the previous one on their stream ends.
+    assert_eq!(n_overlaps(trace), 1_275);
+    let gpu = hardware::detect(&trace.devices).unwrap();
+    assert_eq!(gpu.name, "AMD Instinct MI350X");
+    has_its_timeline(&opened);
+    let rows = cells(&opened, "kernel_summary", ["Kernel name"]);
+    assert_eq!(rows.len(), 653);
+    let life = ("Process lifetime".to_owned(), "19.2 s".to_owned());
+    assert!(opened.report.overview.facts.contains(&life));
+}
+
+fn has_its_streams_and_queues(trace: &Trace) {
     let events = &trace.events;
-    assert_eq!(events.len(), 43_915);
     let mut streams: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut queues: BTreeMap<String, u32> = BTreeMap::new();
+    let mut queues: BTreeMap<&str, u32> = BTreeMap::new();
     for event in events.ids() {
         let track = trace.tracks.get(events.track(event)).unwrap();
         assert_eq!(trace.strings.get(track.pid), "0");
         *streams.entry(trace.strings.get(track.tid)).or_default() += 1;
         let args = trace.strings.get(events.extra_args(event).unwrap());
         let queue = args.split(r#""queue": "#).nth(1).unwrap();
-        *queues.entry(queue[..2].to_owned()).or_default() += 1;
+        *queues.entry(&queue[..2]).or_default() += 1;
     }
-    let queues: Vec<(&str, u32)> = queues
-        .iter()
-        .map(|(queue, n)| (queue.as_str(), *n))
-        .collect();
-    assert_eq!(
-        queues,
-        [
-            ("16", 311),
-            ("17", 500),
-            ("18", 38_761),
-            ("19", 3_034),
-            ("20", 1_309)
-        ]
-    );
+    let expected = [
+        ("16", 311),
+        ("17", 500),
+        ("18", 38_761),
+        ("19", 3_034),
+        ("20", 1_309),
+    ];
+    assert_eq!(queues, BTreeMap::from(expected));
     assert_eq!(streams.len(), 567);
     let by_number = ["567", "5", "565", "566", "570", "568", "0"].map(|stream| streams[stream]);
     assert_eq!(by_number, [37_300, 2_016, 1_309, 1_018, 900, 500, 311]);
     assert_eq!(streams.values().filter(|n| **n == 1).count(), 559);
+}
 
-    let durations: Vec<i64> = events
-        .ids()
-        .map(|event| events.dur_ns(event).unwrap())
-        .collect();
-    assert_eq!(durations.iter().sum::<i64>(), 4_441_741_378);
-    assert_eq!(
-        (durations.iter().min(), durations.iter().max()),
-        (Some(&560), Some(&733_003_332))
-    );
-    let short: Vec<i64> = durations.into_iter().filter(|ns| *ns < 10_000).collect();
-    assert_eq!(
-        (short.len(), short.iter().sum::<i64>()),
-        (35_968, 175_328_340)
-    );
-    let spans = || events.ids().map(|event| events.span(event));
-    let (start, end) = (
-        spans().map(|span| span.start_ns).min(),
-        spans().map(|span| span.end_ns).max(),
-    );
-    assert_eq!(end.unwrap() - start.unwrap(), 15_122_023_494);
-    let collectives = events
-        .ids()
-        .filter(|event| trace.name(*event).starts_with("ncclDevKernel"));
-    let collectives: Vec<i64> = collectives
-        .map(|event| events.dur_ns(event).unwrap())
-        .collect();
-    assert_eq!(
-        (collectives.len(), collectives.iter().sum::<i64>()),
-        (1_310, 4_158_756_678)
-    );
-    let of_kind = |category| {
-        events
+fn has_its_durations(trace: &Trace) {
+    let events = &trace.events;
+    let durations = |is_counted: &dyn Fn(EventId, i64) -> bool| -> (usize, i64) {
+        let all = events
             .ids()
-            .filter(|event| events.category(*event) == category)
-            .count()
+            .map(|event| (event, events.dur_ns(event).unwrap()));
+        let counted = all.filter(|(event, ns)| is_counted(*event, *ns));
+        counted.fold((0, 0), |(n, sum), (_, ns)| (n + 1, sum + ns))
     };
-    assert_eq!(of_kind(Category::Kernel), 43_915);
-    // Dispatches that start before the previous one on their stream ends.
+    assert_eq!(durations(&|_, _| true), (43_915, 4_441_741_378));
+    assert_eq!(durations(&|_, ns| ns < 10_000), (35_968, 175_328_340));
+    let is_collective = |event, _: i64| trace.name(event).starts_with("ncclDevKernel");
+    assert_eq!(durations(&is_collective), (1_310, 4_158_756_678));
+    let each = || events.ids().map(|event| events.dur_ns(event).unwrap());
+    assert_eq!((each().min(), each().max()), (Some(560), Some(733_003_332)));
+    let spans = || events.ids().map(|event| events.span(event));
+    let start_ns = spans().map(|span| span.start_ns).min().unwrap();
+    let end_ns = spans().map(|span| span.end_ns).max().unwrap();
+    assert_eq!(end_ns - start_ns, 15_122_023_494);
+}
+
+fn n_overlaps(trace: &Trace) -> usize {
+    let events = &trace.events;
     let mut spans_of: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for event in events.ids() {
         let spans = spans_of.entry(events.track(event)).or_default();
@@ -99,13 +94,11 @@ fn a_real_file_to_the_nanosecond() {
         let pairs = spans.windows(2);
         pairs.filter(|pair| pair[1].0 < pair[0].1).count()
     });
-    assert_eq!(overlaps.sum::<usize>(), 1_275);
+    overlaps.sum()
+}
 
-    assert_eq!(
-        hardware::detect(&trace.devices).unwrap().name,
-        "AMD Instinct MI350X"
-    );
-    let timeline = cells(&opened, "gpu_timeline", ["type", "time ms"]);
+fn has_its_timeline(opened: &Opened) {
+    let timeline = cells(opened, "gpu_timeline", ["type", "time ms"]);
     let ms = |part: &str| {
         let row = timeline.iter().find(|[of, _]| of == part);
         row.map(|[_, ms]| format!("{:.3}", ms.parse::<f64>().unwrap()))
@@ -120,10 +113,6 @@ fn a_real_file_to_the_nanosecond() {
     ] {
         assert_eq!(ms(part).as_deref(), Some(expected), "{part}");
     }
-    let rows = cells(&opened, "kernel_summary", ["Kernel name"]);
-    assert_eq!(rows.len(), 653);
-    let life = ("Process lifetime".to_owned(), "19.2 s".to_owned());
-    assert!(opened.report.overview.facts.contains(&life));
 }
 
 /// Some columns of a sheet.
