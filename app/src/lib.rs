@@ -30,12 +30,12 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// The lines in a folder's sources that name a module of this library.
-    fn lines_that_name(folder: &Path, module: &str, found: &mut Vec<String>) {
+    /// Adds the source files of a folder that name a module of this library.
+    fn add_files_that_name(folder: &Path, module: &str, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                lines_that_name(&path, module, found);
+                add_files_that_name(&path, module, found);
             } else if fs::read_to_string(&path).unwrap().contains(module) {
                 found.push(format!("{} names {module}", path.display()));
             }
@@ -43,16 +43,16 @@ mod tests {
     }
 
     #[test]
-    fn page_and_worker_meet_in_the_protocol_alone() {
+    fn page_and_worker_share_only_the_protocol() {
         let mut found = Vec::new();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        for (room, other) in [
+        for (module, other) in [
             ("protocol", "page"),
             ("protocol", "worker"),
             ("worker", "page"),
             ("page", "worker"),
         ] {
-            lines_that_name(&source.join(room), &format!("crate::{other}"), &mut found);
+            add_files_that_name(&source.join(module), &format!("crate::{other}"), &mut found);
         }
         assert!(found.is_empty(), "{found:#?}");
     }

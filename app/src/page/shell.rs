@@ -270,16 +270,25 @@ fn analyze_again(state: AppState, engine: Engine, choice: &Choice) {
     }
 }
 
+/// A [`Stage`] without its data.
+#[derive(Clone, Copy, PartialEq)]
+enum StageKind {
+    Empty,
+    Loading,
+    Failed,
+    Open,
+}
+
 /// What the page is doing with a file.
 fn stages() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
     let kind = Memo::new(move |_| {
         state.stage.with(|stage| match stage {
-            Stage::Empty => 0,
-            Stage::Loading(_) => 1,
-            Stage::Failed(_) => 2,
-            Stage::Open(_) => 3,
+            Stage::Empty => StageKind::Empty,
+            Stage::Loading(_) => StageKind::Loading,
+            Stage::Failed(_) => StageKind::Failed,
+            Stage::Open(_) => StageKind::Open,
         })
     });
     let view = Memo::new(move |_| state.view());
@@ -290,15 +299,15 @@ fn stages() -> impl IntoView {
         _ if shows_job.get() => job::job().into_any(),
         _ if shows_fleet.get() => fleet::fleet().into_any(),
         _ if shows_runs.get() => runs::runs().into_any(),
-        1 => loading().into_any(),
-        2 => failed().into_any(),
-        3 => {
+        StageKind::Empty => empty().into_any(),
+        StageKind::Loading => loading().into_any(),
+        StageKind::Failed => failed().into_any(),
+        StageKind::Open => {
             // With another trace, every view starts over.
             state.loads.track();
             let view = view.get();
             untrack(view.draw)
         }
-        _ => empty().into_any(),
     }
 }
 

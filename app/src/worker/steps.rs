@@ -196,8 +196,8 @@ fn drop_empty(times: &mut StepTimes) {
     }
 }
 
-/// A step at the start of a sentence: "Step 1: decode, 32 requests" as "Step 1 (decode, 32 requests)".
-fn first_word(name: &str) -> String {
+/// The name of a step at the start of a sentence: "Step 1 (decode, 32 requests)" for "Step 1: decode, 32 requests".
+fn as_subject(name: &str) -> String {
     match name.split_once(": ") {
         Some((step, batch)) => format!("{step} ({batch})"),
         None if name.starts_with("step ") => format::capitalized(name),
@@ -214,11 +214,11 @@ fn headline(
 ) -> String {
     let median = format::time_ns(median_ns);
     match (steps, steps.iter().find(|step| step.is_slow), n_slow) {
-        ([only], ..) => format!("{} takes {median}.", first_word(&only.line.name)),
+        ([only], ..) => format!("{} takes {median}.", as_subject(&only.line.name)),
         (_, _, 0) => format!("{n_steps} steps take about {median} each."),
         (_, Some(slow), 1) => format!(
             "{} takes {}: {} the median of {median}.",
-            first_word(&slow.line.name),
+            as_subject(&slow.line.name),
             slow.line.window_length,
             slow.of_median
         ),
