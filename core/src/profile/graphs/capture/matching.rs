@@ -226,7 +226,7 @@ fn settle(pairs: &mut Pairs, n_launches: usize, verdict: impl Fn(usize, usize) -
             at += 1;
             continue;
         }
-        let shift = best_shift(&all, at, &pair_verdict);
+        let shift = best_shift(&all, at, pair_verdict);
         for step in 1..=shift.abs() {
             match shift > 0 {
                 true => all[at + step as usize - 1] = moved(before, step),
