@@ -119,10 +119,11 @@ impl<'a> Table<'a> {
         let own = self
             .evaluation(row)
             .map(|evaluation| (operation, evaluation));
-        // They come last.
-        let parts = profile.operations().iter().zip(&report.evaluations).rev();
-        let parts = parts.take_while(|(one, _)| one.is_part);
-        let parts = parts.filter(|(one, _)| one.key == operation.key);
+        let parts = operation.parts(profile).into_iter();
+        let parts = parts.filter_map(|at| {
+            let part = profile.operations().get(at)?;
+            Some((part, report.evaluations.get(at)?))
+        });
         own.into_iter().chain(parts).collect()
     }
 

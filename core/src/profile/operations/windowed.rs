@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 
-use super::Operation;
+use super::{CallKey, Operation};
+use crate::base::map::Map;
 use crate::base::sort::{Arrange, Arranged};
 use crate::profile::Profile;
 use crate::profile::operations::perf_rows::PerfRow;
@@ -44,17 +45,43 @@ pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Oper
 
 /// An operation with all of its calls, as in the reference.
 pub(crate) fn with_parts<'a>(profile: &'a Profile, operation: &'a Operation) -> Cow<'a, Operation> {
-    let of_it = |other: &&Operation| other.is_part && other.key == operation.key;
-    let mut parts = profile.operations().iter().filter(of_it).peekable();
-    if operation.is_part || parts.peek().is_none() {
+    let parts = operation.parts(profile);
+    if parts.is_empty() {
         return Cow::Borrowed(operation);
     }
     let mut whole = operation.clone();
+    let parts = parts
+        .into_iter()
+        .filter_map(|at| profile.operations().get(at));
     let calls = parts.flat_map(|part| part.calls.iter().cloned());
     whole.calls.extend(calls);
     whole.calls.arrange_by_key(|call| call.uid);
     whole.measure(profile);
     Cow::Owned(whole)
+}
+
+/// The positions of the parts of operations in [`Profile::operations`], by their common key.
+struct PartsByKey(Map<CallKey, Vec<usize>>);
+
+impl PartsByKey {
+    fn new(profile: &Profile) -> PartsByKey {
+        let mut parts: Map<CallKey, Vec<usize>> = Map::default();
+        for (at, operation) in profile.operations().iter().enumerate() {
+            if operation.is_part {
+                parts.entry(operation.key).or_default().push(at);
+            }
+        }
+        PartsByKey(parts)
+    }
+}
+
+impl Operation {
+    /// The positions of its parts, which are analyzed separately, in [`Profile::operations`].
+    pub fn parts(&self, profile: &Profile) -> Vec<usize> {
+        let all = profile.once(|| PartsByKey::new(profile));
+        let own = all.0.get(&self.key).filter(|_| !self.is_part);
+        own.cloned().unwrap_or_default()
+    }
 }
 
 /// For each call, whether it is sliding-window attention, from the pattern in its step.
