@@ -18,10 +18,19 @@ use crate::protocol::{
 /// The last requested order: pages of one table are requested one after another.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// The last query, and the sheet's matching rows in order.
-    known: Option<(Order, Vec<usize>)>,
+    known: Option<Known>,
     /// How names are displayed, by sheet and column.
     names: BTreeMap<(String, String), Names>,
+}
+
+/// What is known of the last requested order.
+#[derive(Debug)]
+struct Known {
+    order: Order,
+    /// The sheet's matching rows.
+    rows: Vec<usize>,
+    /// The column by which the sheet is sorted by default, if that is the order.
+    own_order: Option<Sort>,
 }
 
 /// The names of a column.
@@ -51,11 +60,19 @@ impl Rows {
             query.only.clone(),
             query.sort.clone(),
         );
-        self.known = self.known.take().filter(|(order, _)| *order == requested);
-        let (_, matching) = self.known.get_or_insert_with(|| {
+        self.known = self.known.take().filter(|known| known.order == requested);
+        let known = self.known.get_or_insert_with(|| {
             let rows = order(table, &query.find, &query.only, query.sort.as_ref());
-            (requested, rows)
+            Known {
+                order: requested,
+                own_order: match query.sort {
+                    None => own_order(table, &rows),
+                    Some(_) => None,
+                },
+                rows,
+            }
         });
+        let matching = &known.rows;
         for (label, room) in query.columns.iter().zip(&query.max_letters) {
             Names::prepare(&mut self.names, table, label, *room);
         }
@@ -67,16 +84,12 @@ impl Rows {
         let rows = matching.iter().skip(query.offset).take(query.count);
         let rows = rows.filter_map(|&row| table_row(table, row, query, &names));
         let rows: Vec<TableRow> = rows.collect();
-        let own_order = match query.sort {
-            None => own_order(table, matching),
-            Some(_) => None,
-        };
         let units = query.columns.iter().filter(|_| query.is_plain);
         let unit = |label| table.column(label).map_or("", |of| plain_unit(of.unit));
         RowsPage {
             units: units.map(|label| unit(label).to_owned()).collect(),
             remarks: remarks(table, &query.find),
-            own_order,
+            own_order: known.own_order.clone(),
             docs: query
                 .columns
                 .iter()

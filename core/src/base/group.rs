@@ -5,7 +5,7 @@ use std::hash::Hash;
 use super::map::Map;
 
 /// Accumulates the items of each key, keys in the order of their first appearance.
-pub(crate) fn grouped<K: Hash + Eq, T, A: Default>(
+pub fn grouped<K: Hash + Eq, T, A: Default>(
     items: impl IntoIterator<Item = (K, T)>,
     mut add: impl FnMut(&mut A, T),
 ) -> Vec<(K, A)> {

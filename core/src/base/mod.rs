@@ -3,7 +3,7 @@
 pub mod calendar;
 pub mod file_error;
 pub mod format;
-pub(crate) mod group;
+pub mod group;
 pub(crate) mod gzip_json;
 pub mod interval;
 pub(crate) mod labels;

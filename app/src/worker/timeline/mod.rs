@@ -293,9 +293,9 @@ impl Timeline<'_> {
             let Some(row) = self.row(*number) else {
                 continue;
             };
-            let hue = |event: EventId| match row.part(event) {
-                Some(_) => hue::of_cpu(None),
-                None => hues.of(source, event),
+            let hue = |event: EventId| match row.is_of_parts() {
+                true => hue::of_cpu(None),
+                false => hues.of(source, event),
             };
             for block in row.draw(trace, &view, hue) {
                 let seen_px = block.right_px.min(query.width_px) - block.left_px.max(0.0);
