@@ -243,11 +243,11 @@ fn on_a_phone_everything_is_large_enough_for_a_finger() {
         for (view, mark) in VIEWS {
             page.go(&format!("#/{view}")).await;
             page.find(mark).await;
-            // Links within text, and what lies on a canvas, may be smaller.
+            // Links within text may be smaller.
             page.wait_value(
                 "$$('.top, .bars, .side, main').flatMap(part => [...part.querySelectorAll('button, select, input, summary, .side a, .sheet tbody tr[id]')])
                    .filter(one => one.checkVisibility({ visibilityProperty: true }) && one.offsetHeight && one.offsetHeight < 44)
-                   .filter(one => !one.matches('.unseen, .bar, .lane *, p *, label *, .sentences *'))
+                   .filter(one => !one.matches('.unseen, .bar, p *, label *, .sentences *'))
                    .map(one => one.outerHTML.slice(0, 80))",
                 json!([]),
             )

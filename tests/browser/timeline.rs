@@ -154,7 +154,7 @@ fn two_fingers_zoom_and_one_pans() {
             .await;
         let [x, y] = page
             .value::<[f64; 2]>(
-                "(box => [box.left, box.top + 31])($('#lanes').getBoundingClientRect())",
+                "(box => [box.left, box.top + 53])($('#lanes').getBoundingClientRect())",
             )
             .await;
         page.touch("touchStart", &[(x + 150.0, y)]).await;

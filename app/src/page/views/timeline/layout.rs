@@ -3,7 +3,6 @@
 use super::tracks::{PINNED, Tracks};
 use crate::protocol::{LaneLine, TraceSide};
 
-pub(super) const TITLE_PX: f64 = 22.0;
 pub(super) const ROW_PX: f64 = 18.0;
 /// Height of a counter.
 pub(super) const COUNTER_PX: f64 = 44.0;
@@ -34,8 +33,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of lanes below each other, pinned ones first.
-    pub(super) fn new(lanes: &[LaneLine], tracks: &Tracks, filter: &str) -> Layout {
+    /// The layout of lanes below each other, pinned ones first, with titles of this height.
+    pub(super) fn new(lanes: &[LaneLine], tracks: &Tracks, filter: &str, title_px: f64) -> Layout {
         let n_rows = lanes.iter().map(|lane| lane.first_row + lane.rows).max();
         let mut layout = Layout {
             tops: vec![None; n_rows.unwrap_or(0)],
@@ -54,7 +53,7 @@ impl Layout {
             }
             let band_top = y;
             layout.titles.push((at, y));
-            y += TITLE_PX;
+            y += title_px;
             if !tracks.is_folded(at) {
                 let above = y;
                 if let Some(counter) = &lane.counter {
@@ -116,6 +115,8 @@ impl Layout {
 mod tests {
     use super::*;
 
+    const TITLE_PX: f64 = 22.0;
+
     fn lane(title: &str, first_row: usize, rows: usize, has_gaps: bool) -> LaneLine {
         LaneLine {
             side: TraceSide::Target,
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn rows_are_found_by_height_and_titles_lie_between() {
-        let layout = Layout::new(&lanes(), &Tracks::default(), "");
+        let layout = Layout::new(&lanes(), &Tracks::default(), "", TITLE_PX);
         assert_eq!(layout.titles, [(0, 0.0), (1, 66.0)]);
         let tops: Vec<Option<f64>> = (0..3).map(|row| layout.top(row)).collect();
         assert_eq!(tops, [Some(22.0), Some(40.0), Some(88.0)]);
@@ -167,7 +168,7 @@ mod tests {
                 stack: 3,
                 ..lane("Deep", 3, 5, false)
             });
-            let layout = Layout::new(&lanes, &Tracks::parse(tracks), filter);
+            let layout = Layout::new(&lanes, &Tracks::parse(tracks), filter, TITLE_PX);
             let titles: Vec<usize> = layout.titles.iter().map(|(lane, _)| *lane).collect();
             (titles, layout.rows_between(0.0, 1e9))
         };
@@ -188,7 +189,7 @@ mod tests {
             ..lane
         });
         lanes.extend(below.collect::<Vec<LaneLine>>());
-        let layout = Layout::new(&lanes, &Tracks::default(), "");
+        let layout = Layout::new(&lanes, &Tracks::default(), "", TITLE_PX);
         assert_eq!(layout.below, [(TraceSide::Reference, 114.0)]);
         assert_eq!(layout.titles[2], (2, 144.0));
         let (target, reference) = (TraceSide::Target, TraceSide::Reference);
@@ -196,12 +197,12 @@ mod tests {
         assert_eq!(layout.bands, bands);
         assert_eq!(layout.gaps[1], (166.0, 202.0, reference));
 
-        let pinned = Layout::new(&lanes, &Tracks::parse("p0.p2"), "");
+        let pinned = Layout::new(&lanes, &Tracks::parse("p0.p2"), "", TITLE_PX);
         let order: Vec<usize> = pinned.titles.iter().map(|(lane, _)| *lane).collect();
         assert_eq!(order, [0, 2, 1, 3]);
         assert_eq!(pinned.below, [(reference, 66.0 + 66.0 + 48.0)]);
         // A lane is also found by the name of its trace.
-        let found = Layout::new(&lanes, &Tracks::default(), "old");
+        let found = Layout::new(&lanes, &Tracks::default(), "old", TITLE_PX);
         assert_eq!(found.titles.len(), 2);
     }
 }

@@ -72,6 +72,7 @@ impl Model {
         let outline = RwSignal::new(TimelineOutline::default());
         let tracks = state.of_place(|place| Tracks::parse(&place.focus.tracks));
         let filter = RwSignal::new(String::new());
+        let canvas = CanvasState::default();
         let kept = |((from_ns, to_ns), note): &((u64, u64), String)| Kept {
             from_ns: *from_ns as f64,
             to_ns: *to_ns as f64,
@@ -86,13 +87,16 @@ impl Model {
             below: state.of_place(|place| place.focus.below),
             steps: Memo::new(move |_| state.of_opened(|opened| opened.steps.clone())),
             layout: Memo::new(move |_| {
+                // Another device may have been attached.
+                canvas.size.track();
+                let title_px = browser::token_px("--lane-title").unwrap_or(TITLE_PX);
                 let filter = filter.get();
                 tracks.with(|tracks| {
-                    outline.with(|outline| Layout::new(&outline.lanes, tracks, &filter))
+                    outline.with(|outline| Layout::new(&outline.lanes, tracks, &filter, title_px))
                 })
             }),
             window: RwSignal::new(Window::default()),
-            canvas: CanvasState::default(),
+            canvas,
             wanted_top: RwSignal::new(None),
             scene: RwSignal::new(Scene::default()),
             is_asking: StoredValue::new(false),
@@ -196,6 +200,8 @@ impl Model {
     }
 }
 
+/// The height of a lane's title, unless the style sheet has another.
+const TITLE_PX: f64 = 22.0;
 /// A drawing extends beyond the window by this share of it, on either side.
 const MARGIN: f64 = 0.6;
 /// And by this much above and below the visible part.
