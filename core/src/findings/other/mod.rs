@@ -62,12 +62,34 @@ struct SparseTable {
 }
 
 impl SparseTable {
-    /// `None` if indices may select a good part of its rows.
-    fn of(input: &OpInput) -> Option<SparseTable> {
+    /// `None` if indices may select a good part of its rows, or other operations all of them.
+    fn of(input: &Input, arguments: &OpInput) -> Option<SparseTable> {
         const LEAST_ROWS_PER_INDEX: u64 = 4;
-        let (shape, n_indices) = dense_gradient(input)?;
+        let (shape, n_indices) = dense_gradient(arguments)?;
         let table = SparseTable { shape, n_indices };
-        (table.n_rows() >= n_indices.saturating_mul(LEAST_ROWS_PER_INDEX)).then_some(table)
+        let is_sparse = table.n_rows() >= n_indices.saturating_mul(LEAST_ROWS_PER_INDEX);
+        (is_sparse && !table.may_be_multiplied(input)).then_some(table)
+    }
+
+    /// Whether a GEMM takes a matrix of this shape: an output layer may share the table, whose gradient then is dense
+    /// in any case. Where an optimizer lists two parameters of this shape, they are apart.
+    fn may_be_multiplied(self, input: &Input) -> bool {
+        let [n_rows, width] = self.shape;
+        let is_alike = |shape: &[i64]| shape == [n_rows, width] || shape == [width, n_rows];
+        let all = || {
+            let all = input.operations();
+            all.filter_map(|(_, operation, _)| {
+                Some((operation.family, operation.arguments(input.profile)?))
+            })
+        };
+        let is_multiplied = all().any(|(family, arguments)| {
+            let mut tensors = arguments.tensors();
+            family == Family::Gemm && tensors.any(|tensor| is_alike(tensor.shape))
+        });
+        let mut lists = all().filter_map(|(_, arguments)| arguments.tensor_list(0));
+        let are_apart =
+            |list: Vec<&[i64]>| list.iter().filter(|one| **one == self.shape).count() > 1;
+        is_multiplied && !lists.any(are_apart)
     }
 
     fn n_rows(self) -> u64 {
@@ -153,7 +175,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 sorting_ns: sorting_ns(profile, operation),
                 is_in_fp32: work.and_then(|work| work.compute).is_some_and(is_wide),
                 is_slow: is_bottleneck(input, row, &gate),
-                table: arguments.as_ref().and_then(SparseTable::of),
+                table: (arguments.as_ref()).and_then(|arguments| SparseTable::of(input, arguments)),
                 is_factorization: is_factorization(operation.short_name(profile)),
                 is_of_whole: selects_whole(profile, operation),
                 sequential_steps: steps,

@@ -314,3 +314,18 @@ fn a_gradient_of_bags_is_found_by_the_table_that_it_makes_dense() {
     assert!((2_042_000..2_044_000).contains(&high_ns), "{high_ns}");
     assert!(!patterns(&run(20_000)).contains(&"dense_gradient"));
 }
+
+/// An output layer of the same shape may share the table, unless the optimizer has two parameters of that shape.
+#[test]
+fn a_table_that_may_be_the_output_layer_has_a_dense_gradient() {
+    let run = |parameters: &str| {
+        let args = "4096x64:float, 4096:long int, =100000, =-1, =False";
+        let calls = Calls::new().call("aten::embedding_dense_backward", args, "fill", 300);
+        let calls = calls.call("aten::mm", "4096x64, 64x100000", "gemm", 500);
+        let step = "aten::_fused_adamw_";
+        let calls = calls.call(step, parameters, "multi_tensor_apply_kernel", 800);
+        patterns(&calls.outcome("other")).contains(&"dense_gradient")
+    };
+    assert!(!run("[100000x64 64x64]*4"));
+    assert!(run("[100000x64 100000x64]*4"));
+}
