@@ -58,7 +58,7 @@ impl Subject for Observed<'static> {
         };
         let vendor = group.input.vendor();
         vec![
-            ("time", observed.time()),
+            ("time", observed.time(group.input)),
             ("first", format!("{}{first}", autograd::advice(group.input))),
             ("experts", experts.to_owned()),
             holds("compiled", observed.is_compiled),

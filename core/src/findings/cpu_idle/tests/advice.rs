@@ -76,6 +76,21 @@ fn what_is_launched_late_is_named() {
         "`aten::zero_`: 333 µs in 9 gaps",
     ];
     reasons(&found, &shown);
+    let most = ", 333 µs of it in `Optimizer.zero_grad#SGD.zero_grad`.";
+    assert_contains(&found.issue, &[most]);
+}
+
+/// Kernels of 3 µs, launched every 40 µs: by operators, and by the code between them.
+#[test]
+fn the_function_that_launches_late_is_named() {
+    let frame = Timetable::new().frame("ema.py(20): update", 0..400);
+    let found = main_finding(&second(
+        late(frame, "aten::mul_", "mul", 10),
+        410.0,
+        418..430,
+    ));
+    let most = ", 352 µs of it in `update` in `ema.py:20`.";
+    assert_contains(&found.issue, &[most]);
 }
 
 #[test]
