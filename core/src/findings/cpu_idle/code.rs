@@ -11,7 +11,9 @@ use crate::base::tally::Tally;
 use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::compiled_region::is_compiled_region;
-use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation, GraphCapture};
+use crate::names::cpu_activity::CpuActivity::{
+    self, Allocation, Compilation, DataLoading, GraphCapture,
+};
 use crate::names::gemm::is_factorization;
 use crate::names::words;
 use crate::profile::Profile;
@@ -50,8 +52,13 @@ impl<'a> ObservedCode<'a> {
         let (checks, single): (Vec<&CodeRow>, Vec<&CodeRow>) = single
             .into_iter()
             .partition(|row| is_anomaly_check(input.profile, row));
+        // Workers take over whatever part of loading takes the time.
+        let (loading, single): (Vec<&CodeRow>, Vec<&CodeRow>) = single
+            .into_iter()
+            .partition(|row| row.activity == Some(DataLoading));
         let groups = single.into_iter().map(|row| vec![row]);
-        let groups = groups.chain([allocation, checks]).filter_map(|rows| {
+        let groups = groups.chain([allocation, checks, loading]);
+        let groups = groups.filter_map(|rows| {
             let (&row, others) = rows.split_first()?;
             Some(ObservedCode {
                 idle,
@@ -98,6 +105,14 @@ impl<'a> ObservedCode<'a> {
 
     pub(super) fn rows(&self) -> impl Iterator<Item = &'a CodeRow> + '_ {
         std::iter::once(self.row).chain(self.others.iter().copied())
+    }
+
+    /// The rows that texts name: not those with hardly any of the time.
+    fn named_rows(&self) -> impl Iterator<Item = &'a CodeRow> + '_ {
+        const LEAST_PART: i64 = 16;
+        let least_ns = self.ns() / LEAST_PART;
+        let others = self.others.iter().copied();
+        std::iter::once(self.row).chain(others.filter(move |row| row.all.ns >= least_ns))
     }
 
     /// The idle time during which it ran.
@@ -278,7 +293,7 @@ impl Subject for ObservedCode<'static> {
             format::time_ns(ns),
             format::percent(idle.percent(ns))
         );
-        let is_one = observed.others.is_empty();
+        let is_one = observed.named_rows().count() == 1;
         if is_one {
             let gaps = format::counted(row.all.count, "gap");
             time.push_str(&format!(" in {gaps}"));
@@ -293,7 +308,7 @@ impl Subject for ObservedCode<'static> {
         if let Some(module) = row.place.module.as_deref().filter(|_| is_one) {
             time.push_str(&format!(", in module `{module}`"));
         }
-        let functions = observed.rows();
+        let functions = observed.named_rows();
         let functions = functions.map(|row| format!("`{}`", row.place.function));
         let (what, caller) = match is_one {
             true => (row.place.text(), row.place.called_by()),
@@ -301,7 +316,10 @@ impl Subject for ObservedCode<'static> {
         };
         vec![
             ("part", of_idle(ns, idle.timeline.idle_ns)),
-            ("place", named(observed.rows().map(|row| row.place.text()))),
+            (
+                "place",
+                named(observed.named_rows().map(|row| row.place.text())),
+            ),
             ("what", what),
             ("by", caller),
             ("function", row.place.function.clone()),

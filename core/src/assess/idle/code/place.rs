@@ -189,20 +189,32 @@ fn function_and_caller(
         })
     };
     let is_frame = tree.category(trace, node) == Category::PythonFunction;
+    let around_range = || around_range(profile, node, code.within);
     let function = match code.activity {
         // Up to the span that identifies the activity.
         Some(_) if is_around => {
-            let edge = node_of(code.within);
+            let edge = node_of(code.within).or_else(around_range);
             first(node, edge, &[Name::Own]).unwrap_or(code.within)
         }
         None if is_frame => first(node, None, &[Name::Own, Name::Framework]).unwrap_or(start),
         _ => start,
     };
-    let above = node_of(function).and_then(|node| tree.parent(node));
+    let above = node_of(function).map_or_else(around_range, |node| tree.parent(node));
     (
         function,
         above.and_then(|above| first(above, None, &[Name::Own])),
     )
+}
+
+/// The first call around a range, which is not in the tree, from a call inside of it.
+fn around_range(profile: &Profile, inside: NodeId, range: EventId) -> Option<NodeId> {
+    let (events, tree) = (&profile.trace.events, profile.full_tree());
+    let start_ns = events.ts_ns(range);
+    let mut callers = tree.with_ancestors(inside);
+    callers.find(|at| {
+        tree.event(*at)
+            .is_some_and(|event| events.ts_ns(event) < start_ns)
+    })
 }
 
 /// The class of the nearest module around a call.

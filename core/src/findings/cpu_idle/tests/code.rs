@@ -77,6 +77,38 @@ fn python_code_of_another_thread_is_named() {
     assert!(!with("threading.py(355): wait").contains("another thread"));
 }
 
+/// Workers take over all parts of loading. A range is around the functions, of which only those inside belong to it.
+#[test]
+fn the_parts_of_loading_are_one_finding() {
+    let next = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    let loading = |parts: [&str; 2]| {
+        let profile = between(|trace| {
+            let trace = trace.on_host(FRAME, "train.py(3): main", 35..1_000);
+            let trace = trace.on_host("user_annotation", next, 100..900);
+            let trace = trace.on_host(FRAME, parts[0], 100..600);
+            trace.on_host(FRAME, parts[1], 600..900)
+        });
+        let findings = analyzed(&profile).1.into_iter();
+        let all: Vec<Finding> = findings
+            .filter(|one| one.pattern == "data_loading")
+            .collect();
+        let [found] = all.as_slice() else {
+            panic!("{all:#?}");
+        };
+        is_about(found, 800);
+        found.title.clone()
+    };
+    let own = ["data.py(9): __getitem__", "data.py(30): pad"];
+    let titled =
+        "800 of 980 µs of idle time: `__getitem__` in `data.py:9` and `pad` in `data.py:30`";
+    assert_eq!(loading(own), titled);
+    let framework = ["torch/utils/data/a.py(1): b", "torch/utils/data/a.py(2): c"];
+    assert_eq!(
+        loading(framework),
+        format!("800 of 980 µs of idle time: `{next}` in `train.py:3`")
+    );
+}
+
 /// Three functions one after the other, none of which takes half of the gap.
 #[test]
 fn functions_one_after_the_other_are_each_named() {
@@ -146,7 +178,7 @@ fn the_function_below_the_data_loader_is_named() {
             .frame("scipy/ndimage/_interpolation.py(700): zoom", 155..645)
     });
     let found = found(&profile, "data_loading");
-    is_about(&found, 490);
+    is_about(&found, 600);
     let place = "`resize` in `image_processing_owlv2.py:301` (scipy)";
     assert_contains(&found.title, &[place]);
     assert_contains(
