@@ -2,9 +2,12 @@
 
 use super::assess::{Facts, LATENCY_NS};
 use super::messages::{Reason, are_across_hosts};
-use super::waiting;
+use super::{copies, waiting};
 use crate::base::format;
+use crate::findings::Input;
 use crate::names::collective::{CollectiveKind, Purpose};
+use crate::profile::gpu::copies::Frames;
+use crate::profile::gpu::timeline::GpuClass;
 
 /// A purpose of communication, a further condition, and what to do about it.
 type Advice = (Purpose, fn(&Facts) -> bool, &'static str);
@@ -22,6 +25,7 @@ const ADVICE: &[Advice] = &[
     (Purpose::Gradients, is_wide, "send half the bytes: reduce gradients in BF16 (`register_comm_hook(state, bf16_compress_hook)` of `DistributedDataParallel`) where the accuracy allows; then see whether this rank waits for others (analyze the traces of all ranks as one job), and reduce once for several micro-batches (`no_sync()`)."),
     (Purpose::Fsdp, is_wide, "send half the bytes: gather parameters in BF16, and reduce gradients in BF16 where the accuracy allows (`MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)`, with `fully_shard`: `MixedPrecisionPolicy`); then gather parameters earlier (`forward_prefetch=True`, `backward_prefetch`, `set_modules_to_forward_prefetch`), and shard only within a node (hybrid sharding)."),
     (Purpose::Shards, is_wide, "send half the bytes: gather parameters in BF16, and reduce gradients in BF16 where the accuracy allows (`communication_data_type`; `--grad-reduce-in-bf16`); then all-gather parameters ahead of their use, and reduce-scatter gradients during the backward pass."),
+    (Purpose::Unknown, is_wide, "send half the bytes: where the accuracy allows, convert gradients to BF16 before the collective; then start it as soon as its gradients are ready, during the backward pass, in buckets (`DistributedDataParallel` does both, with `register_comm_hook(state, bf16_compress_hook)`)."),
     (Purpose::Gradients, Facts::is_mostly_hidden, "gradients are already reduced during the backward pass, and most of that is overlapped: what is exposed is mostly the last bucket, so make buckets smaller (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
     (Purpose::Gradients, |_| true, "gradients are already reduced during the backward pass: check whether this rank waits for others (analyze the traces of all ranks as one job); then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
     (Purpose::Buffers, |_| true, "`DistributedDataParallel` broadcasts the buffers of modules from rank 0 before each forward pass, and all ranks wait for it: set `broadcast_buffers=False` if buffers (such as the running statistics of batch norms) need not be equal on all ranks, and check whether rank 0 is late."),
@@ -97,6 +101,18 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
             format::time_ns(exposed_ns - free_ns)
         )
     })
+}
+
+/// ", most of it in `reduce` in `train.py:160`": the function of the program that starts most of the communication.
+pub(super) fn mostly_in(input: &Input) -> Option<String> {
+    let mut frames = Frames::new(input.profile);
+    let all = input.profile.gpu.all();
+    let all = all.filter(|work| work.class == GpuClass::Communication);
+    let times = all.map(|work| {
+        let frame = work.launched_by.and_then(|call| frames.above(call));
+        (frame, work.span.length())
+    });
+    copies::place_of_most(input, times)
 }
 
 /// How collectives within a host use the links.

@@ -4,10 +4,13 @@ use super::assess::{CopyAssessment, Facts};
 use crate::Profile;
 use crate::assess::idle::code::{Code, Place};
 use crate::base::format;
-use crate::base::group::grouped;
+use crate::base::group::{grouped, summed};
+use crate::base::interval::sum;
+use crate::base::sort::FirstMax;
 use crate::findings::Input;
 use crate::findings::engine::run_time;
 use crate::names::cpu_activity::CpuActivity;
+use crate::names::frames::Frame;
 use crate::profile::gpu::copies::{Copies, CopyOrigin, DdpCopy, Direction, HostMemory, direction};
 use crate::profile::gpu::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, StringId};
@@ -115,6 +118,29 @@ pub(super) fn moved(copies: &Copies) -> String {
             _ => format!("; they move {bytes} each on average, at {gbps}"),
         }
     })
+}
+
+/// ", most of it in `update` in `metrics.py:20`": the function that leads to most of the time of copies.
+pub(super) fn mostly_in<'a>(
+    input: &Input,
+    origins: impl Iterator<Item = &'a (CopyOrigin, Copies)>,
+) -> Option<String> {
+    let of_frames = origins.map(|(origin, copies)| (origin.frame, copies.time_ns));
+    place_of_most(input, of_frames)
+}
+
+/// The same for the times of any activity, with the frame that leads to each.
+pub(super) fn place_of_most(
+    input: &Input,
+    times: impl Iterator<Item = (Option<StringId>, i64)>,
+) -> Option<String> {
+    let of_frames = summed(times);
+    let all_ns = sum(of_frames.iter().map(|(_, ns)| *ns));
+    let (frame, ns) = of_frames.into_iter().first_max_by_key(|(_, ns)| *ns)?;
+    let frame = Frame::of(input.profile.trace.strings.get(frame?))?;
+    let what = if ns == all_ns { "" } else { "most of it " };
+    let place = format!("`{}` in `{}:{}`", frame.function, frame.file(), frame.line);
+    (ns > all_ns / 2).then(|| format!(", {what}in {place}"))
 }
 
 fn pinned_is_faster(assessed: &CopyAssessment) -> Option<String> {

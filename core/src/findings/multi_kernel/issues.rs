@@ -69,7 +69,7 @@ pub(super) fn issues<'a>(input: &Input, facts: &'a Facts) -> Vec<Issue<'a>> {
     let repeated = facts.repeated();
     copies
         .map(|assessed| Issue::of_copies(input, facts, assessed))
-        .chain(communication.map(|about| Issue::of_communication(facts, about)))
+        .chain(communication.map(|about| Issue::of_communication(input, facts, about)))
         .chain(uneven.map(|waits| Issue::of_uneven(input, facts, waits)))
         .chain(staging.map(|staging| Issue::of_staging(facts, staging)))
         .chain(repeated.map(|repeated| Issue::of_repeated(facts, repeated)))
@@ -122,6 +122,10 @@ impl<'a> Issue<'a> {
                 ("copies", copies_take),
                 ("share", format::percent(assessed.percent)),
                 ("exposed", format::time_ns(copies.exposed_ns)),
+                (
+                    "place",
+                    copies::mostly_in(input, origins()).unwrap_or_default(),
+                ),
                 ("moved", copies::moved(copies)),
                 ("combine", combine.to_owned()),
                 (
@@ -132,7 +136,7 @@ impl<'a> Issue<'a> {
         }
     }
 
-    fn of_communication(facts: &'a Facts, about: About<'a>) -> Issue<'a> {
+    fn of_communication(input: &Input, facts: &'a Facts, about: About<'a>) -> Issue<'a> {
         let (blocking, overlap) = (facts.blocking(), facts.overlap());
         let of_overlap = overlap.severity.unwrap_or(Severity::Acceptable);
         // Poor overlap of cheap communication is at most one level above its cost.
@@ -171,6 +175,7 @@ impl<'a> Issue<'a> {
                 ("time", format::time_ns(exposed_ns)),
                 ("all", format::time_ns(facts.timeline.comm_ns)),
                 ("share", format::percent(blocking.percent)),
+                ("place", communication::mostly_in(input).unwrap_or_default()),
                 ("overlaps", overlaps.unwrap_or_default()),
                 ("bus", communication::bus_clause(facts)),
                 holds("at_link", communication::are_links_full(facts)),

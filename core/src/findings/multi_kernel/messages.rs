@@ -101,11 +101,11 @@ fn is_small(facts: &Facts, of: &Collectives) -> bool {
 fn is_wide(facts: &Facts, of: &Collectives) -> bool {
     const LEAST_BYTES: f64 = 1e6;
     let is_large = of.message_bytes().is_some_and(|bytes| bytes >= LEAST_BYTES);
-    let purpose = facts.collectives.purpose;
-    let is_of_parameters = matches!(
-        purpose,
-        Some(Purpose::Gradients | Purpose::Fsdp | Purpose::Shards)
-    );
+    let is_of_parameters = match facts.collectives.purpose {
+        Some(Purpose::Gradients | Purpose::Fsdp | Purpose::Shards) => true,
+        Some(Purpose::Unknown) => facts.is_training,
+        _ => false,
+    };
     let is_fp32 = of.key.dtype.as_deref() == Some("Float");
     is_fp32 && is_large && is_of_parameters && facts.is_narrow
 }

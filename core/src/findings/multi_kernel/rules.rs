@@ -149,6 +149,12 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         ..COPIES
     },
     Rule {
+        when: "communication is mostly waiting for ranks that come later",
+        applies: |_, issue| issue.blocks_by(Reason::Late),
+        title: "Collectives wait for late ranks",
+        ..BLOCKING
+    },
+    Rule {
         when: "exposed communication is mostly that of tensor parallelism in groups that span hosts",
         applies: |_, issue| issue.blocks_by(Reason::AcrossHosts),
         title: "Tensor parallelism across hosts",
@@ -234,7 +240,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
 ];
 
 const COPIES: Rule<Issue> = Rule {
-    issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs{moved}.",
+    issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs{place}{moved}.",
     kernel: "{combine}.",
     saves: Saves::Evidence,
     ..Rule::BASE
@@ -279,7 +285,7 @@ const BLOCKING: Rule<Issue> = Rule {
     when: "communication is exposed for long",
     applies: |_, issue| issue.is_blocking(),
     title: "Communication blocks computation",
-    issue: "Collective communication takes {all}, {time} of it ({share} of the run) while nothing computes{overlaps}{bus}.",
+    issue: "Collective communication takes {all}, {time} of it ({share} of the run) while nothing computes{place}{overlaps}{bus}.",
     model: "{advice}",
     kernel: "{at_link?nothing to gain in these kernels: the links carry about what they can|compare the bus bandwidth of each type and size with that of the link, and check topology and configuration of the communication library; small messages need low-latency kernels}.",
     saves: Saves::Evidence,

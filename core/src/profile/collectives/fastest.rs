@@ -18,12 +18,22 @@ const LEAST_COUNT: usize = 4;
 /// The fastest ones may be truncated: this quantile is used instead of the minimum.
 const CUT: f64 = 0.05;
 
+/// Messages of this size take as long as their latency, …
+const TINY_BYTES: f64 = 65_536.0;
+
+/// … which is no longer than this, also between hosts.
+const MOST_LATENCY_NS: i64 = 200_000;
+
 /// Compares collectives with equal keys in the same process group.
 pub(super) fn beyond_fastest(all: &[(String, One)]) -> i64 {
     let transfers = all.iter().filter(|(_, one)| moves_the_same(&one.key));
-    let alike = transfers.map(|(spelled, one)| ((spelled, &one.group), one.on.1.length()));
+    let is_tiny = |key: &Key| key.message_bytes().is_some_and(|bytes| bytes <= TINY_BYTES);
+    let alike = transfers.map(|(spelled, one)| {
+        let key = (spelled, &one.group, is_tiny(&one.key));
+        (key, one.on.1.length())
+    });
     let alike = grouped(alike, Vec::push).into_iter();
-    sum(alike.map(|(_, lengths): (_, Vec<i64>)| beyond(&lengths)))
+    sum(alike.map(|((.., is_tiny), lengths): (_, Vec<i64>)| beyond(&lengths, is_tiny)))
 }
 
 /// Whether equal ones move the same amount of data. A receive in a pipeline stage waits by design.
@@ -33,9 +43,10 @@ fn moves_the_same(key: &Key) -> bool {
     is_sized && !key.is_uneven && !matches!(key.kind, SendReceive | Barrier | Unknown)
 }
 
-fn beyond(lengths: &[i64]) -> i64 {
+fn beyond(lengths: &[i64], is_tiny: bool) -> i64 {
     let fastest = quantile_ns(lengths.to_vec(), CUT).filter(|_| lengths.len() >= LEAST_COUNT);
-    let fastest_ns = fastest.unwrap_or(i64::MAX);
+    let most_ns = if is_tiny { MOST_LATENCY_NS } else { i64::MAX };
+    let fastest_ns = fastest.unwrap_or(i64::MAX).min(most_ns);
     sum(lengths.iter().map(|ns| (ns - fastest_ns).max(0)))
 }
 
@@ -53,7 +64,14 @@ mod tests {
             (&[100, 900], 0),
         ];
         for (lengths, expected) in cases {
-            assert_eq!(beyond(lengths), expected, "{lengths:?}");
+            assert_eq!(beyond(lengths, false), expected, "{lengths:?}");
         }
+    }
+
+    #[test]
+    fn a_message_of_few_bytes_waits_when_it_takes_longer_than_any_latency() {
+        let lengths = [3_800_000, 30_000];
+        assert_eq!(beyond(&lengths, true), 3_600_000);
+        assert_eq!(beyond(&lengths, false), 0);
     }
 }

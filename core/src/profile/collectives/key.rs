@@ -2,7 +2,7 @@
 
 use super::ranks::Ranks;
 use crate::names::collective::{CollectiveKind, ranks_of_kernel};
-use crate::perf::{OpInput, Tensor, element_bytes};
+use crate::perf::{OpInput, Tensor, collective_element_bytes, element_bytes};
 use crate::profile::Profile;
 use crate::profile::gpu::kernels::GpuWork;
 use crate::profile::graphs::shapes::{Messages, Source};
@@ -26,6 +26,18 @@ pub(crate) struct Key {
     pub(crate) spans_hosts: bool,
     /// The ranks exchange parts of different sizes, so how much stays local is unknown.
     pub(crate) is_uneven: bool,
+}
+
+impl Key {
+    /// The full message size, as benchmarks of collectives count it.
+    pub(super) fn message_bytes(&self) -> Option<f64> {
+        if let Some(bytes) = self.bytes {
+            return Some(bytes as f64);
+        }
+        let dtype = self.dtype.as_deref()?;
+        let element = collective_element_bytes(dtype).or_else(|| element_bytes(dtype))?;
+        Some(self.elements? * element)
+    }
 }
 
 const NAME: &str = "Collective name";

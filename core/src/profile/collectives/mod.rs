@@ -20,7 +20,6 @@ use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::base::stats::median_ns;
 use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose};
-use crate::perf::{collective_element_bytes, element_bytes};
 use crate::profile::Profile;
 use crate::profile::gpu::exposed::{Exposed, OnGpu};
 use crate::profile::gpu::kernels::GpuWork;
@@ -76,12 +75,7 @@ pub(crate) struct Collectives {
 impl Collectives {
     /// The full message size, as benchmarks of collectives count it.
     pub(crate) fn message_bytes(&self) -> Option<f64> {
-        if let Some(bytes) = self.key.bytes {
-            return Some(bytes as f64);
-        }
-        let dtype = self.key.dtype.as_deref()?;
-        let element = collective_element_bytes(dtype).or_else(|| element_bytes(dtype))?;
-        Some(self.key.elements? * element)
+        self.key.message_bytes()
     }
 
     /// Bytes that all of them move over the links; `None` if size or ranks are unknown.

@@ -89,8 +89,12 @@ fn collectives_on_two_streams_are_exposed_once_and_all_are_counted() {
 
 /// Messages of one kind, each of which follows a GEMM of 100 µs.
 fn messages(dtype: &str, elements: u64, group: &str, n: u32, us: u32) -> Timetable {
+    messages_of("_allgather_base", dtype, elements, group, n, us)
+}
+
+fn messages_of(kind: &str, dtype: &str, elements: u64, group: &str, n: u32, us: u32) -> Timetable {
     let message = format!(
-        r#""Collective name": "_allgather_base", "dtype": "{dtype}", "In msg nelems": 8, "Out msg nelems": {elements}, {group}, "Process Group Description": "default_pg""#
+        r#""Collective name": "{kind}", "dtype": "{dtype}", "In msg nelems": 8, "Out msg nelems": {elements}, {group}, "Process Group Description": "default_pg""#
     );
     let backward = "autograd::engine::evaluate_function: MmBackward0";
     let table = Timetable::new().work(backward, "gemm", 0..10);
@@ -151,6 +155,20 @@ fn messages_wider_than_the_computation_can_be_half_as_large() {
     reasons(&wide, &["800 µs of it moves FP32", "save 400 µs"]);
     assert!(wide.impact.unwrap().low_ns >= 400_000);
     assert_ne!(found_in("BFloat16").title, wide.title);
+}
+
+/// The same messages as all-reduces that training starts by itself, not within the backward pass.
+#[test]
+fn gradients_that_the_program_reduces_can_be_half_as_large() {
+    let found_in = |dtype| {
+        let profile = messages_of("allreduce", dtype, 10_000_000, OF_8, 8, 300).profile();
+        outcome(&profile, &options_on("H100")).findings.remove(0)
+    };
+    let wide = found_in("Float");
+    let title = "Communication in FP32 beside 16-bit computation";
+    assert_eq!(wide.title, title);
+    assert_contains(&wide.model, &["convert gradients to BF16"]);
+    assert_ne!(found_in("BFloat16").title, title);
 }
 
 /// A group of 16 ranks where the host has 8 GPUs is not judged by the links of these.

@@ -94,6 +94,7 @@ fn pageable_memory_and_the_line_of_the_user_are_named() {
     assert_eq!(row[3], Value::Quoted("train.py(12): step".to_owned()));
     // The call returned after the copy: the CPU waited for all of its 87 µs.
     reasons(&findings[0], &["blocked the CPU for 87.0 µs"]);
+    assert_contains(&findings[0].issue, &[", in `step` in `train.py:12`."]);
 }
 
 /// 8 copies of 1 ms on GPU 0 are 40 % of 20 ms, whatever another GPU does.

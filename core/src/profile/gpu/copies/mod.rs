@@ -8,7 +8,7 @@ use crate::names::words::{Words, classify, contains_any, letters};
 use crate::profile::gpu::kernels::GpuWork;
 use crate::trace::{Trace, event_args as args};
 
-pub(crate) use origin::{CopyOrigin, DdpCopy};
+pub(crate) use origin::{CopyOrigin, DdpCopy, Frames};
 pub(crate) use summary::{Copies, CopySummary, OnOneGpu, copies};
 
 labeled! {

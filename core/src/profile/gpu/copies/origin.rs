@@ -45,7 +45,7 @@ impl DdpCopy {
 }
 
 /// Finds the user's Python functions above calls.
-pub(super) struct Frames<'a> {
+pub(crate) struct Frames<'a> {
     profile: &'a Profile,
     has_frames: bool,
     n_left: u32,
@@ -53,10 +53,10 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// At most this many copies are looked up; more reveal nothing new.
+    /// At most this many calls are looked up; more reveal nothing new.
     const MOST: u32 = 20_000;
 
-    pub(super) fn new(profile: &'a Profile) -> Frames<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> Frames<'a> {
         Frames {
             profile,
             has_frames: profile.has_python_frames(),
@@ -65,7 +65,8 @@ impl<'a> Frames<'a> {
         }
     }
 
-    pub(super) fn above(&mut self, call: EventId) -> Option<StringId> {
+    /// The innermost one.
+    pub(crate) fn above(&mut self, call: EventId) -> Option<StringId> {
         if !self.has_frames || self.n_left == 0 {
             return None;
         }
