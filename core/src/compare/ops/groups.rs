@@ -37,6 +37,20 @@ impl Members {
         }
         self.units += units;
     }
+
+    fn shares(&self, other: &Members) -> bool {
+        self.places.iter().any(|place| other.places.contains(place))
+    }
+
+    /// Adds what belongs to the same computations.
+    fn join(&mut self, other: Members) {
+        let units = self.units.max(other.units);
+        other
+            .places
+            .into_iter()
+            .for_each(|place| self.add((place, 0)));
+        self.units = units;
+    }
 }
 
 /// Whether it is a backward pass; whether it is recomputed; and, if known: heads times sequences, queries, keys, and
@@ -52,7 +66,7 @@ pub(super) fn attention(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Ve
             continue;
         }
         let unfused = unfused_attention(alignment, all, which.other());
-        for (one, several) in pairs(fused, unfused) {
+        for (one, several) in joined(pairs(fused, unfused)) {
             let mut members = Pair::<Members>::default();
             *members.get_mut(which) = one;
             *members.get_mut(which.other()) = several;
@@ -83,6 +97,22 @@ fn pairs(
     // If the shapes of one of them are unknown.
     pair(|a, b| (a.0, a.1) == (b.0, b.1) && (a.2.is_none() || b.2.is_none()));
     found
+}
+
+/// Joins pairs that share operations: the forward and the backward pass in several kernels may make equal calls.
+fn joined(found: Vec<(Members, Members)>) -> Vec<(Members, Members)> {
+    let mut joined: Vec<(Members, Members)> = Vec::new();
+    for (one, several) in found {
+        let shares = |of: &(Members, Members)| of.1.shares(&several);
+        match joined.iter_mut().find(|of| shares(of)) {
+            Some(known) => {
+                known.0.join(one);
+                known.1.join(several);
+            }
+            None => joined.push((one, several)),
+        }
+    }
+    joined
 }
 
 fn fused_attention(

@@ -12,6 +12,7 @@ use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::Words;
 use crate::findings::engine::run_time;
+use crate::names::attention::is_backward;
 use crate::names::normalized::unnumbered;
 
 pub(super) fn sentence_words(
@@ -83,7 +84,7 @@ pub(super) fn sentence_words(
 
 /// Names the backward pass in a title: the forward pass of the same attention may have a finding of its own.
 fn backward(op: &MatchedOp) -> &'static str {
-    match other_name(op).contains("backward") {
+    match other_name(op).split(" + ").all(is_backward) {
         true => " (backward pass)",
         false => "",
     }
