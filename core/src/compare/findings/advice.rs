@@ -304,7 +304,11 @@ pub(super) fn has_separate_gemms(op: &MatchedOp) -> bool {
 
 /// Whether only the reference updates all parameters in a fused kernel.
 pub(super) fn is_unfused_optimizer(op: &MatchedOp) -> bool {
-    let is_fused = |name: &str| name.starts_with("aten::_fused_");
+    // The number of steps is counted in an operator of its own.
+    let is_fused = |name: &str| {
+        name.split(" + ")
+            .any(|one| one.starts_with("aten::_fused_"))
+    };
     op.level == MatchLevel::Meaning
         && op.reference_name.as_deref().is_some_and(is_fused)
         && !is_fused(&op.name)
