@@ -116,13 +116,17 @@ impl Comparison {
             && times.into_iter().all(is_small)
     }
 
-    /// The number of steps of both traces and the time of a step, if they hold different numbers of steps.
+    /// The number of steps of both traces and the time of a step, if they hold different numbers of steps. What was
+    /// launched before the recording is the end of an earlier step.
     pub fn per_step(&self) -> Option<(Pair<u64>, Pair<i64>)> {
         let AmountBy::Steps(steps) = self.amount.by else {
             return None;
         };
         let differ = steps.reference != steps.target && self.has_gpu_times();
-        let times = self.parts.total.zip(steps);
+        let before = self.sides.as_ref().map(|side| side.before_recording_ns);
+        let times = self.parts.total.zip(before);
+        let times = times.map(|(ns, before_ns)| ns.saturating_sub(before_ns));
+        let times = times.zip(steps);
         let step = times.map(|(ns, n)| ns / n.max(1) as i64);
         differ.then_some((steps, step))
     }

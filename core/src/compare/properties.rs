@@ -11,6 +11,7 @@ use crate::findings::{Finding, idle_code};
 use crate::hardware::{GpuSpec, Vendor, vendor_of};
 use crate::profile::cpu::autograd::is_engine_call;
 use crate::profile::gpu::timeline::GpuTimeline;
+use crate::profile::gpu::unattributed::{Reason, Unattributed};
 use crate::profile::launch::is_graph_call;
 use crate::profile::launch::runtime_calls::records_busy_queues;
 use crate::profile::operations::slowdown::Slowdown;
@@ -69,6 +70,8 @@ pub struct TraceProperties {
     pub(crate) has_backward: bool,
     /// The length of all steps of the profiler; 0 without any.
     pub(crate) steps_ns: i64,
+    /// The time of GPU activity that was launched before the recording, and belongs to none of its steps.
+    pub(crate) before_recording_ns: i64,
     /// How many times as long its kernels take in a part of the run after its start; `None` if their times are steady.
     pub(crate) slows_down: Option<f64>,
 }
@@ -195,6 +198,12 @@ impl TraceProperties {
             },
             idle: IdleReport::of(side),
             runs_graphs: runs_graphs(side),
+            before_recording_ns: {
+                let reasons = Unattributed::of(side.profile).by_reason(side.profile);
+                let before = reasons.into_iter();
+                let before = before.filter(|(reason, _)| *reason == Reason::BeforeRecording);
+                sum(before.map(|(_, tally)| tally.ns))
+            },
             slows_down: Slowdown::of(side.profile)
                 .as_ref()
                 .as_ref()
