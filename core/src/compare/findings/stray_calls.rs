@@ -3,6 +3,7 @@
 
 use super::rule::{Candidate, GapRule, GapTable, by_key, matched};
 use super::savings::of_stray_calls;
+use super::{operations, slower_machine};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
@@ -23,8 +24,14 @@ pub(super) const TABLE: GapTable = GapTable {
         saves: "what these calls take beyond the median, less that on the reference",
     }],
     candidates: |comparison| {
-        let is_stray =
-            |_, op: &MatchedOp| (of_stray_calls(comparison, op) > 0).then(|| op.family.label());
+        // What all calls of an operation take longer has a finding of its own.
+        let machine = slower_machine::rows(comparison);
+        let is_found = |at, op: &MatchedOp| {
+            machine.contains(&at) || operations::kind(comparison, op).is_some()
+        };
+        let is_stray = |at, op: &MatchedOp| {
+            (of_stray_calls(comparison, op) > 0 && !is_found(at, op)).then(|| op.family.label())
+        };
         by_key(comparison, is_stray, candidate)
     },
 };

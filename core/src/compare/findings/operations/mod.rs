@@ -190,21 +190,8 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
 /// GPU belong together by family: whatever slows its kernels down does not ask for the operator.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
-    let kind = |at, op: &MatchedOp| {
-        if machine.contains(&at) || is_slow_in_single_calls(op) {
-            None
-        } else if loses_by_separate_gemms(comparison, op) {
-            Some("separate_gemms")
-        } else if chooses_slower_kernels(comparison, op) {
-            Some("other_kernels")
-        } else if is_somewhat_slower(comparison, op) {
-            Some("same_kernels")
-        } else {
-            is_slower(op).then(|| op.judgment.verdict.key())
-        }
-    };
     let key = |at, op: &MatchedOp| {
-        let kind = kind(at, op)?;
+        let kind = kind(comparison, op).filter(|_| !machine.contains(&at))?;
         let is_same = comparison.is_same_gpu && slower_machine::is_same_work(op);
         Some(match (is_same, kind) {
             (true, "unexpected_slowdown") => (op.family.label().to_owned(), kind),
@@ -215,6 +202,21 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         })
     };
     by_key(comparison, key, candidate)
+}
+
+/// In what way an operation is slower than predicted, if not in single calls alone.
+pub(super) fn kind(comparison: &Comparison, op: &MatchedOp) -> Option<&'static str> {
+    if is_slow_in_single_calls(op) {
+        None
+    } else if loses_by_separate_gemms(comparison, op) {
+        Some("separate_gemms")
+    } else if chooses_slower_kernels(comparison, op) {
+        Some("other_kernels")
+    } else if is_somewhat_slower(comparison, op) {
+        Some("same_kernels")
+    } else {
+        is_slower(op).then(|| op.judgment.verdict.key())
+    }
 }
 
 /// The share of the run, in percent, that the same kernels on the same GPU have to take longer by.
