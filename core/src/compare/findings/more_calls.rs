@@ -1,7 +1,7 @@
 //! Operations that the target calls more often than the reference does for the same amount of work.
 
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
-use super::savings::{is_fusible, of_extra_calls, part_not_fused};
+use super::savings::{has_lost_fusion, is_fusible, of_extra_calls, part_not_fused};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::compare::amount::AmountBy;
@@ -130,10 +130,12 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         let calls = ops.iter().map(|op| *op.calls().get(which));
         format::counted(calls.sum::<u64>(), "time")
     });
-    let part = part_not_fused(comparison);
+    let (part, is_fused) = (part_not_fused(comparison), has_lost_fusion(comparison));
     let saved = ops.iter().map(|op| {
         let ns = of_extra_calls(comparison, op);
         match is_fusible(op.family) {
+            // What the reference fuses has a finding of its own.
+            true if is_fused => 0,
             true => (ns as f64 * part).round() as i64,
             false => ns,
         }

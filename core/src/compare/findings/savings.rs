@@ -4,10 +4,10 @@
 use super::Saving;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::{MatchLevel, MatchedOp};
-use crate::compare::pair::Which;
+use crate::compare::ops::{MatchLevel, MatchedOp, UnmatchedOp};
+use crate::compare::pair::{Pair, Which};
 use crate::findings::engine::run_time;
-use crate::names::Family;
+use crate::names::{Family, family_of_kernel};
 
 /// Operations that take less than this times as long as on the reference count as fast as there.
 pub(crate) const AS_FAST: f64 = 1.1;
@@ -100,21 +100,51 @@ pub(crate) fn is_fusible(family: Family) -> bool {
     matches!(family, Elementwise | MemoryCopy | Normalization | Reduction)
 }
 
-/// The part of the time of extra calls of fusible operations that is left after the time of what only the reference
-/// does: a fused kernel of the reference may do what these calls do.
-pub(crate) fn part_not_fused(comparison: &Comparison) -> f64 {
+/// The time of extra calls of operations that a fused kernel may do beside others.
+pub(crate) fn of_extra_fusible(comparison: &Comparison) -> i64 {
     let matched = comparison.operations.matched.iter();
     let extra = matched.filter(|op| is_fusible(op.family));
-    let extra_ns = sum(extra.map(|op| of_extra_calls(comparison, op)));
-    let only = comparison.operations.unmatched.reference.iter();
+    sum(extra.map(|op| of_extra_calls(comparison, op)))
+}
+
+/// The time of the operations of each trace alone that a fused kernel may do, for as many steps, as far as a condition
+/// holds.
+fn fusible_alone(comparison: &Comparison, holds: fn(&UnmatchedOp) -> bool) -> Pair<i64> {
     // Generated kernels may be a kind of their own.
-    let only = only.filter(|op| {
+    let may_be = |op: &&UnmatchedOp| {
         use Family::{Attention, Convolution, Gemm, Moe};
-        !matches!(op.family, Attention | Convolution | Gemm | Moe)
+        !matches!(op.family, Attention | Convolution | Gemm | Moe) && holds(op)
+    };
+    let times = Pair::of(|which| {
+        let only = comparison.operations.unmatched.get(which).iter();
+        sum(only.filter(may_be).map(|op| op.side.exclusive_ns))
     });
-    let fused_ns = comparison
-        .amount
-        .scaled(sum(only.map(|op| op.side.exclusive_ns)));
+    Pair {
+        reference: comparison.amount.scaled(times.reference),
+        ..times
+    }
+}
+
+/// Whether most of what only the reference does and a fused kernel may do runs in generated kernels, and most of what
+/// only the target does runs in others.
+pub(crate) fn has_lost_fusion(comparison: &Comparison) -> bool {
+    let is_generated = |op: &UnmatchedOp| {
+        let longest = op.side.kernels.first();
+        longest.is_some_and(|kernel| family_of_kernel(&kernel.name) == Family::Triton)
+    };
+    let all = fusible_alone(comparison, |_| true);
+    let generated = fusible_alone(comparison, is_generated);
+    all.target > 0
+        && generated.reference > all.reference.saturating_sub(generated.reference)
+        && generated.target < all.target.saturating_sub(generated.target)
+}
+
+/// The part of the time of extra calls of fusible operations that is left after the time of what only the reference
+/// does: a fused kernel of the reference may do what these calls do, beside what only the target does.
+pub(crate) fn part_not_fused(comparison: &Comparison) -> f64 {
+    let extra_ns = of_extra_fusible(comparison);
+    let alone = fusible_alone(comparison, |_| true);
+    let fused_ns = alone.reference.saturating_sub(alone.target).max(0);
     match extra_ns > 0 {
         true => (extra_ns.saturating_sub(fused_ns).max(0)) as f64 / extra_ns as f64,
         false => 1.0,

@@ -5,7 +5,7 @@ mod tests;
 
 use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
-use super::savings::{is_fusible, of_fewer_calls};
+use super::savings::{has_lost_fusion, is_fusible, of_extra_fusible, of_fewer_calls};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
@@ -13,6 +13,7 @@ use crate::compare::ops::{Auxiliary, MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::findings::recomputation;
+use crate::names::Family;
 use crate::names::normalized::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -32,6 +33,22 @@ const RULES: &[GapRule] = &[
         kernel: "{recompute_kernel}",
         notes: &["{recompute_notes}", OTHER_AMOUNT],
         saves: "what the target computes again beyond what the reference does",
+    },
+    GapRule {
+        key: "lost_fusion",
+        when: "the reference does in generated kernels most of what fused kernels may do and only one of the traces has, the target in other kernels, for longer",
+        applies: |_, candidate| candidate.has_word("lost_fusion"),
+        title: "Operations that the reference fuses in generated kernels",
+        issue: "The target spends {time} in operations one after another, mainly {names}, and the reference {reference_time} in kernels that a compiler generated from several of them.",
+        model: "Compile this part with `torch.compile`, as on the reference: its generated kernels do element-wise operations, normalizations and reductions in one pass over the data. If it is compiled, see what is left out of it: `TORCH_LOGS=graph_breaks` lists each graph break, and `fullgraph=True` raises an error at the first.",
+        kernel: "Use or write one fused kernel for these steps, as on the reference.",
+        notes: &[
+            "{extra} of it is in operations that both have, in calls that the reference does without.",
+            OTHER_AMOUNT,
+            TARGET_KERNELS,
+            REFERENCE_KERNELS,
+        ],
+        saves: "what the target computes in these operations, and in calls of others that the reference does without, beyond the time of the generated kernels",
     },
     GapRule {
         key: "conversions",
@@ -145,10 +162,14 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         let scaled_ns = comparison.scaled_work(times.reference);
         times.target.saturating_sub(scaled_ns)
     };
-    let mut left_ns = longer_ns(&[&AUXILIARY[..], &[Kind::Other]].concat())
-        .saturating_sub(of_calls_not_made(comparison));
+    let all = [&AUXILIARY[..], &[Kind::Other]].concat();
+    let mut left_ns = longer_ns(&all).saturating_sub(of_calls_not_made(comparison));
     let mut rest = vec![Kind::Other];
     let mut found = Vec::from_iter(candidate(comparison, &[Kind::Recompute], i64::MAX));
+    if has_lost_fusion(comparison) {
+        found.extend(lost_fusion(comparison, &all, left_ns));
+        return found;
+    }
     for kind in AUXILIARY {
         let own_ns = longer_ns(&[kind]);
         match own_ns > 0 && own_ns <= left_ns {
@@ -163,11 +184,35 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     found
 }
 
+/// All operations of the target alone, where the reference has generated kernels for most of what they do: with the
+/// calls of others that those do, too, they take longer by this much and the time of these calls.
+fn lost_fusion(comparison: &Comparison, kinds: &[Kind], longer_ns: i64) -> Option<Candidate> {
+    let extra_ns = of_extra_fusible(comparison);
+    let saved_ns = longer_ns.saturating_add(extra_ns);
+    if saved_ns <= 0 {
+        return None;
+    }
+    let lone = Pair::of(|which| lone(comparison, which, kinds).collect::<Vec<_>>());
+    let mut times = lone
+        .as_ref()
+        .map(|ops| sum(ops.iter().map(|(_, op)| op.side.exclusive_ns)));
+    times.target = times.target.saturating_add(extra_ns);
+    let mut words = candidate_words(comparison, kinds, &lone, times);
+    words.push(("lost_fusion", String::new()));
+    if extra_ns > 0 {
+        words.push(("extra", format::time_ns(extra_ns)));
+    }
+    let subject = GapSubject::Unmatched(lone.target.iter().map(|(at, _)| *at).collect());
+    Some(Candidate::of_saved(
+        comparison, subject, times, saved_ns, words,
+    ))
+}
+
 /// The time of memory-bound calls of matched operations that only the reference makes: a fused kernel of the target may
 /// do what they do.
 fn of_calls_not_made(comparison: &Comparison) -> i64 {
     let matched = comparison.operations.matched.iter();
-    let fusible = matched.filter(|op| is_fusible(op.family));
+    let fusible = matched.filter(|op| is_fusible(op.family) || op.family == Family::Triton);
     sum(fusible.map(|op| of_fewer_calls(comparison, op)))
 }
 

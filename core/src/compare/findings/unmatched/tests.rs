@@ -1,5 +1,5 @@
 use crate::compare::Gap;
-use crate::compare::testing::{H100, assert_contains, compared, run};
+use crate::compare::testing::{H100, assert_contains, compared, run, savings};
 
 type Calls<'a> = &'a [(&'a str, &'a str, &'a str, u32)];
 
@@ -142,6 +142,30 @@ fn an_optimizer_that_only_the_reference_fuses_is_named() {
     );
     assert_contains(&gap.model, "`fused=True`");
     assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(70_000));
+}
+
+#[test]
+fn what_the_reference_fuses_in_generated_kernels_is_one_finding() {
+    let mm = ("aten::mm", ONE, "gemm", 1_000);
+    let norm = ("aten::native_layer_norm", ONE, "layer_norm", 10);
+    let gelu = ("aten::gelu", ONE, "gelu", 100);
+    let fused = (
+        "triton_red_fused_gelu_native_layer_norm_0",
+        ONE,
+        "triton_red_fused_gelu_native_layer_norm_0",
+        60,
+    );
+    let step = |calls: &[(&str, &str, &str, u32)]| {
+        run(calls.iter().copied()).annotation("ProfilerStep#7", 0..5_000)
+    };
+    // Both end with a norm outside of the compiled layers.
+    let compiled = step(&[mm, fused, mm, fused, mm, norm]);
+    let eager = step(&[mm, norm, gelu, mm, norm, gelu, mm, norm]);
+    let ranked = compared(&compiled, &eager, H100).gaps.ranked;
+    // Two norms of 10 µs and two GELUs of 100, in place of two kernels of 60.
+    assert_eq!(savings(&ranked), [("lost_fusion", Some(100_000))]);
+    assert_contains(&ranked[0].model, "`torch.compile`");
+    assert!(compared(&eager, &compiled, H100).gaps.ranked.is_empty());
 }
 
 #[test]
