@@ -31,9 +31,11 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Set<String>) ->
         let last = before.and_then(|at| spans.get(at as usize));
         let own = steps.time_before(work.span, last, step);
         let own = own.map(|own| activity.split(own));
-        let gap = own.and_then(|(_, gap)| gap);
+        let cause = match &own {
+            Some((own, gaps)) => late.cause_of_all(profile, gaps, own.late_ns),
+            None => String::new(),
+        };
         let exposed_ns = work.span.length() - activity.work_within(work.span);
-        let cause = gap.map_or_else(String::new, |gap| late.cause(profile, gap));
         let own = own.map(|(own, _)| own);
         row(
             profile,

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use super::own_time::Gap;
-use crate::base::group::grouped;
+use crate::base::group::{grouped, summed};
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
-use crate::base::sort::{Arrange, Arranged};
+use crate::base::sort::{Arrange, Arranged, FirstMax};
 use crate::names::cpu_activity::CpuActivity;
 use crate::names::frames::Frame;
 use crate::profile::Profile;
@@ -15,6 +15,9 @@ use crate::trace::{Category, EventId, TrackId};
 
 /// The cause of a launch is not looked up if it is late by less than this.
 const LEAST_NS: i64 = 50_000;
+
+/// The causes of this many gaps, the longest ones, are looked up.
+const MOST_GAPS: usize = 32;
 
 /// What the CPU did while a launch was late.
 pub(super) struct Late {
@@ -62,8 +65,24 @@ impl Late {
         }
     }
 
+    /// What the CPU did for at least half of a late time, which is that of these gaps; empty if nothing did. What it did in
+    /// one of many gaps is not why launches are late in the others.
+    pub(super) fn cause_of_all(&self, profile: &Profile, gaps: &[Gap], late_ns: i64) -> String {
+        let mut longest = gaps.to_vec();
+        longest.arrange_by_largest(|gap| gap.late().length());
+        longest.truncate(MOST_GAPS);
+        let causes = longest.iter().map(|gap| {
+            let ns = gap.late().length().min(late_ns);
+            (self.cause(profile, *gap), ns)
+        });
+        let causes = summed(causes.filter(|(cause, _)| !cause.is_empty()));
+        let most = causes.into_iter().first_max_by_key(|(_, ns)| *ns);
+        let most = most.filter(|(_, ns)| ns.saturating_mul(2) >= late_ns);
+        most.map(|(cause, _)| cause).unwrap_or_default()
+    }
+
     /// What the launching thread did for most of the late part of a gap; empty if no recorded event covers most of it.
-    pub(super) fn cause(&self, profile: &Profile, gap: Gap) -> String {
+    fn cause(&self, profile: &Profile, gap: Gap) -> String {
         let late = gap.late();
         let Some(launched_ns) = gap.launched_ns.filter(|_| late.length() >= LEAST_NS) else {
             return String::new();
@@ -89,6 +108,13 @@ impl Late {
         let Some(first) = calls.first() else {
             return String::new();
         };
+        // Writing a checkpoint launches copies itself.
+        let mut around = calls
+            .iter()
+            .filter_map(|call| CpuActivity::of_name(name(call)));
+        if around.any(|activity| activity == CpuActivity::Checkpointing) {
+            return CpuActivity::Checkpointing.label().to_owned();
+        }
         if !is_frame(first) {
             return name(first).to_owned();
         }
@@ -172,13 +198,17 @@ mod tests {
     /// A step whose CPU is in some Python frames, each with start and length in µs, before it launches an all-reduce at
     /// 600 µs.
     fn late_by(frames: &[(&str, u32, u32)]) -> String {
+        late_by_with("", frames)
+    }
+
+    fn late_by_with(others: &str, frames: &[(&str, u32, u32)]) -> String {
         let frames = frames.iter().map(|(name, at, dur)| {
             format!(
                 r#"{{"ph": "X", "cat": "python_function", "name": "{name}", "pid": 1, "tid": 1, "ts": {at}, "dur": {dur}}},"#
             )
         });
         let text = format!(
-            r#"{{"traceEvents": [{}
+            r#"{{"traceEvents": [{}{others}
             {{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 0, "dur": 1000}},
             {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 600, "dur": 5, "args": {{"correlation": 2}}}},
             {{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0, "tid": 9, "ts": 620, "dur": 50, "args": {{"correlation": 2, "stream": 9}}}}
@@ -188,6 +218,32 @@ mod tests {
         let profile = Profile::new(import(text.as_bytes()).unwrap());
         let digest = Digest::new(&profile, SourceFile::default());
         digest.text(digest.collectives[0].late_by).to_owned()
+    }
+
+    /// The same with three more kernels, launched at 150, 300 and 450 µs, each of which ends before the next launch.
+    fn late_by_before_several(frames: &[(&str, u32, u32)]) -> String {
+        let kernels = [150, 300, 450].map(|at| {
+            format!(
+                r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {at}, "dur": 5, "args": {{"correlation": {at}}}}},
+                {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {}, "dur": 10, "args": {{"correlation": {at}, "stream": 7}}}},"#,
+                at + 6
+            )
+        });
+        late_by_with(&kernels.concat(), frames)
+    }
+
+    #[test]
+    fn what_the_cpu_does_in_most_of_several_gaps_is_the_cause() {
+        // About 140 µs before each of four launches, of which loading takes those before the first.
+        let load = ("<built-in method next of DataLoader>", 5, 140);
+        let train = |at| ("train.py(9): prepare", at, 130);
+        let others = [train(170), train(320), train(470)];
+        let all = [others.as_slice(), &[load]].concat();
+        assert_eq!(late_by_before_several(&all), "prepare (train.py:9)");
+        assert_eq!(late_by_before_several(&[load]), "");
+        // A checkpoint is written in between copies that it launches itself.
+        let save = ("torch/serialization.py(943): save", 3, 650);
+        assert_eq!(late_by_before_several(&[save]), "Checkpointing");
     }
 
     #[test]

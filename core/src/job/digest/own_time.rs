@@ -62,18 +62,18 @@ impl Activity {
         }
     }
 
-    /// How a time splits, and the gap in it that is late the longest.
-    pub(super) fn split(&self, span: Interval) -> (OwnTime, Option<Gap>) {
+    /// How a time splits, and the gaps in it that are late.
+    pub(super) fn split(&self, span: Interval) -> (OwnTime, Vec<Gap>) {
         let first = self
             .gaps
             .partition_point(|gap| gap.span.end_ns <= span.start_ns);
         let gaps = self.gaps.iter().skip(first);
         let gaps = gaps.take_while(|gap| gap.span.start_ns < span.end_ns);
-        let (mut late_ns, mut longest) = (0, None);
+        let (mut late_ns, mut late_gaps) = (0, Vec::new());
         for gap in gaps {
             let late = gap.late().overlap(span).map_or(0, Interval::length);
-            if late > longest.map_or(0, |(_, ns)| ns) {
-                longest = Some((*gap, late));
+            if late > 0 {
+                late_gaps.push(*gap);
             }
             late_ns += late;
         }
@@ -83,7 +83,7 @@ impl Activity {
             copies_ns: self.copies.within(span),
             late_ns,
         };
-        (own, longest.map(|(gap, _)| gap))
+        (own, late_gaps)
     }
 
     /// How much of a time work covers.
@@ -129,7 +129,7 @@ mod tests {
             ],
             None,
         );
-        let (own, longest) = activity.split(span(0, 50));
+        let (own, late) = activity.split(span(0, 50));
         assert_eq!(
             own,
             OwnTime {
@@ -141,7 +141,8 @@ mod tests {
         );
         // 2 ns after the launch at 28, and 15 before 50, which was launched long before.
         assert_eq!(own.idle_ns(), 17);
-        assert_eq!(longest.unwrap().span, span(15, 30));
+        let late: Vec<Interval> = late.iter().map(|gap| gap.span).collect();
+        assert_eq!(late, [span(15, 30)]);
     }
 
     /// ```text
@@ -156,8 +157,8 @@ mod tests {
         let ran = vec![(span(50, 60), Some(40))];
         let first = |begin_ns| {
             let activity = Activity::new(vec![span(50, 60)], Vec::new(), ran.clone(), begin_ns);
-            let (own, longest) = activity.split(span(0, 60));
-            (own.late_ns, own.idle_ns(), longest.map(|gap| gap.span))
+            let (own, late) = activity.split(span(0, 60));
+            (own.late_ns, own.idle_ns(), late.first().map(|gap| gap.span))
         };
         assert_eq!(first(Some(0)), (40, 10, Some(span(0, 50))));
         // If the start of the rank is unknown, so is whether it was late.
