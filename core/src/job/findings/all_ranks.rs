@@ -8,7 +8,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::mean_of_middle_ns;
 use crate::base::value::{Table, Value, cell_columns};
-use crate::job::analysis::experts::{Load, by_rank};
+use crate::job::analysis::experts::{Exchange, Load, by_rank};
 use crate::job::analysis::pipeline::{Bubble, bubbles, loads};
 use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::{JobCard, ShownTable};
@@ -29,6 +29,9 @@ const APART_NS: f64 = 1e6;
 pub(super) fn hot_experts(context: &Context) -> Option<JobCard> {
     let loads = by_rank(&context.analysis.exchanges);
     let hot: Vec<&Load> = loads.iter().filter(|load| load.is_hot()).collect();
+    if hot.is_empty() {
+        return hot_in_turns(context);
+    }
     let most = hot.iter().map(|load| load.share()).reduce(f64::max)?;
     let ranks: Vec<usize> = hot.iter().map(|load| load.rank).collect();
     let (named, ranks) = context.ranks(&ranks);
@@ -51,6 +54,40 @@ pub(super) fn hot_experts(context: &Context) -> Option<JobCard> {
         action: "Balance the experts: a load-balancing loss or bias, a capacity factor, or experts placed so that busy ones are on different ranks.".to_owned(),
         ranks,
         tables: vec![ShownTable::from(&table)],
+        ..JobCard::default()
+    };
+    context.with_saving(card, saving_ns, &steps)
+}
+
+/// Ranks whose experts get more tokens than the mean again and again, but only within a step: in the next one they are
+/// others.
+fn hot_in_turns(context: &Context) -> Option<JobCard> {
+    let (saving_ns, steps) = context.gain(WhatIf::BalancedExperts);
+    let step_of = |of: &Exchange| context.job.collectives.get(of.dispatch)?.step;
+    let exchanges = &context.analysis.exchanges;
+    let hot_in = |step: &usize| -> Vec<Load> {
+        let of_step = exchanges.iter().filter(|of| step_of(of) == Some(*step));
+        by_rank(of_step).into_iter().filter(Load::is_hot).collect()
+    };
+    let hot: Vec<Vec<Load>> = steps.iter().map(hot_in).collect();
+    if hot.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let most = hot.iter().flatten().map(Load::share).reduce(f64::max)?;
+    let mut ranks: Vec<usize> = hot.iter().flatten().map(|load| load.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    if steps.len() < 2 || ranks.len() < 2 {
+        return None;
+    }
+    let (named, ranks) = context.ranks(&ranks);
+    let card = JobCard {
+        title: "In each step, experts of other ranks are hot".to_owned(),
+        issue: format!(
+            "In a step, the experts of one rank or a few ({named}, in turns) get up to {most:.2} times as many tokens as the mean of their groups; the other ranks wait for them."
+        ),
+        action: "Balance the experts in each batch: a load-balancing loss or bias that acts within a step, a capacity factor, larger or more mixed batches. Placing experts elsewhere does not help, as it is not always the same ones.".to_owned(),
+        ranks,
         ..JobCard::default()
     };
     context.with_saving(card, saving_ns, &steps)
