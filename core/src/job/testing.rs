@@ -236,6 +236,11 @@ impl TestJob {
         self.ranks[rank].late.push((start_ns, late_ns, by));
     }
 
+    /// Lets the CPU of a rank load data for this long in its first step.
+    pub(crate) fn loading(&mut self, rank: usize, loading_ns: i64) {
+        self.ranks[rank].digest.steps[0].loading_ns = loading_ns;
+    }
+
     /// Makes this much of it copies.
     pub(crate) fn copies(&mut self, rank: usize, start_ns: i64, copies_ns: i64) {
         self.ranks[rank].copies.push((start_ns, copies_ns));

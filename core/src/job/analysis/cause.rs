@@ -23,6 +23,7 @@ use crate::base::interval::sum;
 use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::{mean_of_middle_ns, median};
 use crate::job::Job;
+use crate::names::cpu_activity::CpuActivity;
 
 /// Anything shorter than this, or than this share of the step, is no cause.
 const LEAST_NS: i64 = 50_000;
@@ -39,6 +40,9 @@ const LEAST_DEVIATIONS: f64 = 4.0;
 
 /// See [`LEAST_DEVIATIONS`].
 const LEAST_FOR_SCATTER: usize = 4;
+
+/// A single kernel counts as slower from this ratio on: the times of one kernel scatter more than those of all.
+const LEAST_RATIO_OF_ONE: f64 = 1.25;
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;
@@ -202,7 +206,8 @@ pub(crate) fn find(analysis: &Estimator) -> Vec<Cause> {
             job.has_gpu(),
         );
         for rank in 0..job.ranks.len() {
-            let is_slower = slower.get(rank).copied().unwrap_or(false);
+            let is_slower = slower.get(rank).copied().unwrap_or(false)
+                || has_slow_kernel(analysis, step, rank, least_ns);
             for sort in sorts(analysis, &experts, (step, rank), is_slower, least_ns) {
                 match found.iter_mut().find(|of| (of.0, of.1) == (rank, sort)) {
                     Some((.., steps)) => steps.push(step),
@@ -283,6 +288,19 @@ fn slower(of_step: &[Same], may_be_halves: bool) -> Vec<bool> {
     of_ranks.collect()
 }
 
+/// Whether one kernel of a rank is far slower than on others, and accounts for most of what its kernels take longer,
+/// though all of them together do not take much longer.
+fn has_slow_kernel(analysis: &Estimator, step: usize, rank: usize, least_ns: i64) -> bool {
+    let of_step = analysis.same_work.of_steps.get(step);
+    let slower_ns = of_step
+        .and_then(|row| row.get(rank))
+        .map_or(0, Same::slower_ns);
+    analysis.job.has_gpu()
+        && slower_ns >= least_ns
+        && kernels::slow_one(analysis, rank, &[step])
+            .is_some_and(|one| one.ratio() >= LEAST_RATIO_OF_ONE)
+}
+
 /// The largest ratio within the scatter of the given sorted ratios. Where half of the ranks may be slow, only the
 /// faster half counts: its slowest ratio is the middle, and the deviations of the others are taken from that.
 fn least_ratio(ratios: &[f64], may_be_halves: bool) -> f64 {
@@ -321,8 +339,13 @@ fn sorts(
         sorts.push(Sort::Slower);
     }
     // Likewise: ranks that share layers have as much as their peers. Others of the stage show it.
-    // The compared work includes copies, which have a cause of their own.
-    let more_ns = same.more_ns.saturating_sub(excess.copies_ns);
+    // The compared work includes copies, which have a cause of their own; those after the last collective of a step delay
+    // the first one of the next.
+    let next = analysis.delays.of(step + 1, rank);
+    let next_ns = next.map_or(0, |next| next.excess.copies_ns);
+    let more_ns = (same.more_ns)
+        .saturating_sub(excess.copies_ns)
+        .saturating_sub(next_ns);
     if more_ns >= least_ns {
         let (of_experts_ns, share) = (experts.of(step, rank), experts.share(rank, &[step]));
         sorts.extend(more(more_ns, of_experts_ns, share, least_ns));
@@ -402,15 +425,22 @@ fn why(
         Sort::Late => {
             let mut by = delay.late_by.clone();
             by.arrange_by_cached_key(|(by, ns)| (Reverse(*ns), by.label().to_owned()));
+            let others = (0..job.ranks.len()).filter(|other| *other != rank);
+            let others = others.map(|other| loading_ns(job, other, steps));
+            let peers_loading_ns = mean_of_middle_ns(others.collect()).unwrap_or(0);
+            let loading_ns = loading_ns(job, rank, steps);
+            // Where loading is recorded on its own, a rank is late by what it takes longer than on the others.
+            let longer_ns = loading_ns.saturating_sub(peers_loading_ns);
+            let is_why = |(by, ns): &(LateBy, i64)| {
+                let is_loading = *by == LateBy::Activity(CpuActivity::DataLoading);
+                !is_loading || loading_ns == 0 || longer_ns.saturating_mul(2) >= *ns
+            };
+            by.retain(is_why);
             Why::HostLate {
                 late_ns: delay.excess.late_ns,
                 by,
-                loading_ns: loading_ns(job, rank, steps),
-                peers_loading_ns: {
-                    let others = (0..job.ranks.len()).filter(|other| *other != rank);
-                    let others = others.map(|other| loading_ns(job, other, steps));
-                    mean_of_middle_ns(others.collect()).unwrap_or(0)
-                },
+                loading_ns,
+                peers_loading_ns,
             }
         }
         Sort::Copies => Why::Copies {

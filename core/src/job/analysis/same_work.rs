@@ -18,7 +18,7 @@ use crate::job::Job;
 use crate::job::digest::TextId;
 
 pub(crate) use extra::MoreWork;
-pub(crate) use slow::{SlowCategory, SlowWork};
+pub(crate) use slow::{SlowCategory, SlowKernel, SlowWork};
 pub(crate) use speed::SlowSpeed;
 
 /// Ranks have the same work if it differs by no more than this share.

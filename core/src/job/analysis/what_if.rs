@@ -187,7 +187,8 @@ impl Estimator<'_> {
         let work_ns = part
             .own
             .map_or(0, |own| own.work_ns.saturating_add(own.copies_ns));
-        let ratio = self.ratio(part).filter(|ratio| *ratio > 1.0);
+        // A single slow kernel does not slow all parts alike.
+        let ratio = self.ratio(part).filter(|ratio| *ratio >= LEAST_RATIO);
         ratio.map_or(0, |ratio| {
             (work_ns as f64 * (1.0 - 1.0 / ratio)).round() as i64
         })

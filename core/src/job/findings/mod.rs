@@ -18,6 +18,7 @@ mod together;
 use super::Job;
 use super::analysis::Analysis;
 use super::analysis::cause::{Cause, Why};
+use super::analysis::late_by::LateBy;
 use super::analysis::replay::Gain;
 use super::analysis::unfinished::{self, Hang};
 use super::analysis::what_if::WhatIf;
@@ -26,6 +27,7 @@ use super::files::Excluded;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arranged;
+use crate::names::cpu_activity::CpuActivity;
 use Find::{Each, One};
 use combined::Combined;
 use hosts::SlowHost;
@@ -167,7 +169,7 @@ impl Context<'_> {
 
     /// Whether a card about several ranks, or about their host, covers a cause.
     fn has_joint_card(&self, cause: &Cause) -> bool {
-        if self.is_of_sequence(cause) {
+        if self.is_of_sequence(cause) || self.is_of_checkpoint(cause) {
             return true;
         }
         let together = [
@@ -183,6 +185,37 @@ impl Context<'_> {
     /// Whether a rank has more work because of its part of a sequence.
     fn is_of_sequence(&self, cause: &Cause) -> bool {
         matches!(cause.why, Why::MoreWork { .. }) && self.of_sequence.contains(&cause.rank)
+    }
+
+    /// Whether a rank copies tensors for a checkpoint that it writes, which has a card of its own.
+    fn is_of_checkpoint(&self, cause: &Cause) -> bool {
+        let mut causes = self.analysis.causes.iter();
+        causes.any(|late| self.copies_of_checkpoint(late) == Some(cause))
+    }
+
+    /// The copies of a rank that is late because it writes a checkpoint: it copies what it writes.
+    fn copies_of_checkpoint(&self, late: &Cause) -> Option<&Cause> {
+        let Why::HostLate { by, .. } = &late.why else {
+            return None;
+        };
+        let (by, _) = by.first()?;
+        let mut causes = self.analysis.causes.iter();
+        let copies = causes.find(|cause| {
+            cause.rank == late.rank
+                && matches!(cause.why, Why::Copies { .. })
+                && cause.steps.iter().all(|step| late.steps.contains(step))
+        });
+        copies.filter(|_| *by == LateBy::Activity(CpuActivity::Checkpointing))
+    }
+
+    /// What fixing a cause saves, with the copies of a checkpoint.
+    fn saving_ns(&self, cause: &Cause) -> Option<i64> {
+        let Some(copies) = self.copies_of_checkpoint(cause) else {
+            return cause.saving_ns;
+        };
+        let changes = [cause.change()?, copies.change()?];
+        let gain = self.analysis.gain_of_all(self.job, &changes)?;
+        Some(self.gains(&gain).0)
     }
 
     fn number(&self, at: usize) -> u32 {

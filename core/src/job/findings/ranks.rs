@@ -35,7 +35,7 @@ fn of_causes(
         let mut card = card(context, cause)?;
         card.ranks = vec![context.number(cause.rank)];
         card.reasoning.extend(victims(context, cause));
-        context.with_saving(card, cause.saving_ns, &cause.steps)
+        context.with_saving(card, context.saving_ns(cause), &cause.steps)
     });
     cards.collect()
 }
@@ -221,6 +221,16 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
             }
             (None, _) => String::new(),
         };
+        let copies = match context
+            .copies_of_checkpoint(cause)
+            .map(|copies| &copies.why)
+        {
+            Some(Why::Copies { copies_ns }) => {
+                let time = format::time_ns(*copies_ns);
+                format!(", and copies what it writes for {time}")
+            }
+            _ => String::new(),
+        };
         let number = context.number(cause.rank);
         let title = match (dominant, is_loading) {
             (_, true) => format!("Rank {number} waits for data"),
@@ -233,7 +243,7 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
         Some(JobCard {
             title,
             issue: format!(
-                "{rank} launches its kernels {} later than other ranks in {}{meanwhile}.",
+                "{rank} launches its kernels {} later than other ranks in {}{meanwhile}{copies}.",
                 format::time_ns(*late_ns),
                 context.steps(&cause.steps),
             ),

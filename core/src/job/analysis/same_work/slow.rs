@@ -65,6 +65,20 @@ pub(crate) struct SlowKernel {
     pub(crate) name: String,
     pub(crate) shared_ns: i64,
     pub(crate) expected_ns: i64,
+    /// Number of distinct combinations of kernel, operator and shapes.
+    pub(crate) n: usize,
+}
+
+impl SlowKernel {
+    /// How many times as long it takes.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.shared_ns as f64 / self.expected_ns.max(1) as f64
+    }
+
+    /// How much longer it takes.
+    pub(crate) fn excess_ns(&self) -> i64 {
+        self.shared_ns.saturating_sub(self.expected_ns)
+    }
 }
 
 impl SameWork {
@@ -79,7 +93,7 @@ impl SameWork {
 
     /// The kernel of a rank (without a GPU, the operator) with the largest excess over other ranks in some steps.
     pub(crate) fn slowest(&self, rank: usize, steps: &[usize]) -> Option<SlowKernel> {
-        let mut sums: Map<TextId, (i64, i64)> = Map::default();
+        let mut sums: Map<TextId, (i64, i64, Vec<Key>)> = Map::default();
         for (item, expected_ns) in self.shared_of(rank, steps) {
             let (kernel, op, _) = item.key;
             let has_kernel = self
@@ -91,14 +105,19 @@ impl SameWork {
                 .or_default();
             sum.0 = sum.0.saturating_add(item.total_ns);
             sum.1 = sum.1.saturating_add(expected_ns);
+            // Rows with the same key are adjacent.
+            if sum.2.last() != Some(&item.key) {
+                sum.2.push(item.key);
+            }
         }
         let sums = sums.into_iter();
         let most =
-            sums.max_by_key(|(name, (own, expected))| (own.saturating_sub(*expected), *name));
-        most.map(|(name, (shared_ns, expected_ns))| SlowKernel {
+            sums.max_by_key(|(name, (own, expected, _))| (own.saturating_sub(*expected), *name));
+        most.map(|(name, (shared_ns, expected_ns, keys))| SlowKernel {
             name: text(&self.texts, name),
             shared_ns,
             expected_ns,
+            n: keys.len(),
         })
     }
 
