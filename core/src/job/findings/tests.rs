@@ -156,6 +156,50 @@ fn hot_experts_are_reported_without_a_rank() {
     assert_eq!(hot.ranks, [0]);
 }
 
+/// In each step, another rank gets 600 tokens, the other two 150 each.
+#[test]
+fn experts_that_are_hot_in_turns_are_reported() {
+    let mut job = TestJob::new(3);
+    for step in 0..3 {
+        let start_ns = step as i64 * 50 * MS;
+        job.step(step as u64, start_ns, start_ns + 50 * MS);
+        let mut sends = [50_u64; 3];
+        sends[step] = 200;
+        let gets = sends.map(|tokens| [tokens; 3]);
+        let span = (start_ns + MS, start_ns + 2 * MS);
+        job.run("1 mesh_ep", "all_to_allv", &[0, 1, 2], &[span; 3]);
+        (0..3).for_each(|rank| job.splits(rank, &sends, &gets[rank]));
+        let mut spans = [(start_ns + 12 * MS, start_ns + 44 * MS); 3];
+        spans[step].0 = start_ns + 42 * MS;
+        job.run("1 mesh_ep", "all_to_allv", &[0, 1, 2], &spans);
+        (0..3).for_each(|rank| job.splits(rank, &gets[rank], &sends));
+    }
+    let cards = cards(&job.job());
+    let hot = cards.iter().find(|card| card.key == "hot_experts").unwrap();
+    assert_eq!(hot.ranks, [0, 1, 2]);
+    assert_eq!(hot.title, "In each step, experts of other ranks are hot");
+}
+
+#[test]
+fn copies_of_a_checkpoint_belong_to_its_finding() {
+    let late = |by| {
+        let mut job = job(2, 10 * MS);
+        for step in 0..4 {
+            let start_ns = step * 32 * MS + 30 * MS;
+            job.copies(2, start_ns, 6 * MS);
+            job.late(2, start_ns, 4 * MS, by);
+        }
+        let mut found = found(job);
+        found.retain(|(key, ..)| key != "no_waiting");
+        found
+    };
+    let one = ("late_host".to_owned(), vec![2], Some(40));
+    assert_eq!(late("Checkpointing"), [one]);
+    let both = late("Data loading");
+    let keys: Vec<&str> = both.iter().map(|(key, ..)| key.as_str()).collect();
+    assert_eq!(keys, ["slow_copies", "late_host"]);
+}
+
 #[test]
 fn a_rank_that_waits_for_copies_is_named() {
     let mut job = job(2, 10 * MS);
