@@ -113,7 +113,7 @@ fn run(at: u32, names: &Names, texts: &mut Texts) -> Run {
         total_ns: Some(total_ns(build) + i64::from(at)),
         busy_ns: Some(90 * MS),
         compute_ns: Some(80 * MS),
-        exposed_comm_ns: (at % 5 == 0).then_some(10 * MS),
+        exposed_comm_ns: at.is_multiple_of(5).then_some(10 * MS),
         exposed_copy_ns: Some(0),
         idle_ns: Some(10 * MS),
         finding: Some(names.finding),
