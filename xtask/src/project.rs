@@ -19,7 +19,8 @@ impl From<String> for Failure {
     }
 }
 
-/// The folders that the commands work with.
+/// The folders that the commands work with, and how Cargo compiles.
+#[derive(Clone)]
 pub(crate) struct Project {
     /// The checkout.
     pub(crate) root: PathBuf,
@@ -31,6 +32,8 @@ pub(crate) struct Project {
     pub(crate) tools: PathBuf,
     /// Compiler flags in addition to those in `.cargo/config.toml`.
     pub(crate) flags: Vec<String>,
+    /// Whether Cargo may keep what makes the next build of our own code faster, and this one slower.
+    pub(crate) incremental: bool,
 }
 
 impl Project {
@@ -54,6 +57,7 @@ impl Project {
             tools,
             root: root.to_owned(),
             flags: Vec::new(),
+            incremental: true,
         })
     }
 
@@ -78,6 +82,9 @@ impl Project {
             command
                 .arg("--config")
                 .arg(format!("target.'{all}'.rustflags=[{flags}]"));
+        }
+        if !self.incremental {
+            command.env("CARGO_INCREMENTAL", "0");
         }
         command
     }

@@ -125,11 +125,9 @@ fn for_release(project: &Project) -> Result<Project, String> {
     let flags =
         places.map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
     Ok(Project {
-        dist: project.root.join("dist"),
-        tools: project.tools.clone(),
-        root: project.root.clone(),
         flags: flags.to_vec(),
         target,
+        ..project.clone()
     })
 }
 
