@@ -4,6 +4,7 @@ use dormer_core::testing::Timetable;
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
+use super::walk::{FINDING, FOLDED};
 
 const DETAILS: &str = "[data-testid=op-details]";
 
@@ -80,9 +81,8 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
 fn a_finding_opens_the_details_of_its_evidence() {
     with_page("details-finding", async |page| {
         page.open_sample().await;
-        page.unfold_finding("[data-to=op-details]").await;
-        page.click("[data-testid=finding][open] [data-to=op-details]")
-            .await;
+        page.click(FOLDED).await;
+        page.click(FINDING).await;
         page.wait_hash("story=").await;
         let name = subject(page).await;
         // It links to the finding, and the report lists the same evidence there.

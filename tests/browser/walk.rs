@@ -18,10 +18,13 @@ const WAY: [(&str, &str); 4] = [
     (".details [data-to=timeline]", "#/timeline?event="),
 ];
 
-const FINDING: &str = "[data-testid=finding][open] [data-to=op-details]";
+/// The evidence of the finding that was opened; the first one, about idle time, is open from the start.
+pub(super) const FINDING: &str =
+    "[data-testid=finding][open] ~ [data-testid=finding][open] [data-to=op-details]";
 
 /// A finding about operations, before it is opened.
-const FOLDED: &str = "[data-testid=finding]:not([open]):has([data-to=op-details]) > summary";
+pub(super) const FOLDED: &str =
+    "[data-testid=finding]:not([open]):has([data-to=op-details]) > summary";
 
 /// Waits until the address starts with a text and differs from the previous one.
 async fn arrive(page: &Page, begins: &str, before: &str) -> String {

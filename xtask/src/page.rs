@@ -154,8 +154,9 @@ pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result
     one_file::write(staging, &id)
 }
 
-/// Optimizes for size: the worker has no measurable gain from optimizing for speed. Then functions are sorted by name,
-/// so that similar ones, such as instances of a generic function, are adjacent and compress better.
+/// A few passes: with `-Oz` modules are 4 % smaller, but 1 % larger once compressed, and take three times as long. Then
+/// functions are sorted by name, so that similar ones, such as instances of a generic function, are adjacent and
+/// compress better.
 const PASSES: [&str; 2] = ["-O1", "--reorder-functions-by-name"];
 
 /// The features that rustc's wasm32 target enables. All browsers have supported them since 2022.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The short name of a tensor type in any [spelling](plain_dtype); `None` if it is not a tensor type.
+/// The short name of a tensor type in any spelling (`plain_dtype`); `None` if it is not a tensor type.
 pub fn dtype(spelling: &str) -> Option<&'static str> {
     let plain = plain_dtype(spelling);
     let known = DTYPES.iter().find(|(known, ..)| *known == plain);

@@ -71,10 +71,11 @@ pub fn plain(spans: &[Span]) -> String {
         .collect()
 }
 
-/// A value as a cell; text quoted from a trace or a file becomes a name.
+/// A value as a cell; text quoted from a trace or a file becomes a name, as do names in backticks.
 pub fn cell(value: &Value) -> Line {
     match value {
         Value::Quoted(text) => vec![Span::Code(text.clone())],
+        Value::Text(text) => line(text),
         other => vec![Span::Text(other.text())],
     }
 }
