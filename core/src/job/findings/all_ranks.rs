@@ -86,7 +86,7 @@ fn hot_in_turns(context: &Context) -> Option<JobCard> {
         issue: format!(
             "In a step, the experts of one rank or a few ({named}, in turns) get up to {most:.2} times as many tokens as the mean of their groups; the other ranks wait for them."
         ),
-        action: "Balance the experts in each batch: a load-balancing loss or bias that acts within a step, a capacity factor, larger or more mixed batches. Placing experts elsewhere does not help, as it is not always the same ones.".to_owned(),
+        action: "Balance the load of the experts within each batch: use a load-balancing loss or bias computed per batch, a capacity factor, or larger and more mixed batches. Placing experts on other ranks does not help, because other experts are overloaded in each step.".to_owned(),
         ranks,
         ..JobCard::default()
     };
