@@ -61,7 +61,13 @@ pub(super) fn issues<'a>(input: &Input, facts: &'a Facts) -> Vec<Issue<'a>> {
     let blocking = facts.blocking().is_flagged.then_some(About::Blocking);
     let overlap = facts.overlap().is_flagged.then_some(About::Overlap);
     let communication = blocking.into_iter().chain(overlap);
-    let communication = communication.filter(|_| facts.is_overlap_known);
+    let communication: Vec<About> = communication.filter(|_| facts.is_overlap_known).collect();
+    let place = match communication.is_empty() {
+        true => None,
+        false => communication::mostly_in(input),
+    };
+    let place = place.unwrap_or_default();
+    let communication = communication.into_iter();
     let uneven = facts.uneven();
     let line = facts.thresholds.gate_percent_of_total;
     let staging = facts.staging.as_ref();
@@ -69,7 +75,7 @@ pub(super) fn issues<'a>(input: &Input, facts: &'a Facts) -> Vec<Issue<'a>> {
     let repeated = facts.repeated();
     copies
         .map(|assessed| Issue::of_copies(input, facts, assessed))
-        .chain(communication.map(|about| Issue::of_communication(input, facts, about)))
+        .chain(communication.map(|about| Issue::of_communication(facts, about, &place)))
         .chain(uneven.map(|waits| Issue::of_uneven(input, facts, waits)))
         .chain(staging.map(|staging| Issue::of_staging(facts, staging)))
         .chain(repeated.map(|repeated| Issue::of_repeated(facts, repeated)))
@@ -136,7 +142,7 @@ impl<'a> Issue<'a> {
         }
     }
 
-    fn of_communication(input: &Input, facts: &'a Facts, about: About<'a>) -> Issue<'a> {
+    fn of_communication(facts: &'a Facts, about: About<'a>, place: &str) -> Issue<'a> {
         let (blocking, overlap) = (facts.blocking(), facts.overlap());
         let of_overlap = overlap.severity.unwrap_or(Severity::Acceptable);
         // Poor overlap of cheap communication is at most one level above its cost.
@@ -175,7 +181,7 @@ impl<'a> Issue<'a> {
                 ("time", format::time_ns(exposed_ns)),
                 ("all", format::time_ns(facts.timeline.comm_ns)),
                 ("share", format::percent(blocking.percent)),
-                ("place", communication::mostly_in(input).unwrap_or_default()),
+                ("place", place.to_owned()),
                 ("overlaps", overlaps.unwrap_or_default()),
                 ("bus", communication::bus_clause(facts)),
                 holds("at_link", communication::are_links_full(facts)),
