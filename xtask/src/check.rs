@@ -3,8 +3,10 @@
 use std::fmt::Display;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::panic::resume_unwind;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Instant;
 
 use crate::page::{self, Effort};
 use crate::project::{Failure, Project, run, shown};
@@ -25,15 +27,10 @@ pub(crate) fn test(project: &Project) -> Result<(), Failure> {
         incremental: has_compiled_core(project),
         ..project.clone()
     };
-    let mut results = Results::default();
-    for (name, check) in CHECKS {
-        heading(name);
-        results.add(name, timed(|| check(project)));
-    }
-    heading("tests");
+    let mut results = before_the_tests(project);
     let skips = Skips::new(project)?;
     let mut count = Count::default();
-    results.add("tests", timed(|| run_tests(project, &skips, &mut count)));
+    results.of("tests", || run_tests(project, &skips, &mut count));
 
     println!("\n{}.", results.times.join(", "));
     if count.ignored > 0 {
@@ -62,6 +59,18 @@ fn has_compiled_core(project: &Project) -> bool {
     names.any(|name| name.to_string_lossy().starts_with("libdormer_core-"))
 }
 
+/// Runs the checks, and the build of the page beside them: it is compiled for another target into other folders, and
+/// neither keeps all cores busy.
+fn before_the_tests(project: &Project) -> Results {
+    thread::scope(|scope| {
+        let page = scope.spawn(|| Results::of_all(PAGE, project));
+        let mut results = Results::of_all(CHECKS, project);
+        let page = page.join();
+        results.add(page.unwrap_or_else(|panic| resume_unwind(panic)));
+        results
+    })
+}
+
 /// How the checks ended.
 #[derive(Debug, Default)]
 struct Results {
@@ -70,23 +79,38 @@ struct Results {
 }
 
 impl Results {
-    fn add(&mut self, name: &'static str, (time, result): (Duration, Result<(), String>)) {
-        if let Err(why) = result {
-            println!("{why}");
+    fn of_all(checks: &[(&'static str, Check)], project: &Project) -> Results {
+        let mut results = Results::default();
+        for (name, check) in checks {
+            results.of(name, || check(project));
+        }
+        results
+    }
+
+    fn of(&mut self, name: &'static str, check: impl FnOnce() -> Result<(), String>) {
+        println!("\n── {name}");
+        let started = Instant::now();
+        if let Err(why) = check() {
+            println!("{name}: {why}");
             self.failed.push(name);
         }
+        let time = started.elapsed();
         self.times.push(format!("{name} {} s", time.as_secs()));
+    }
+
+    fn add(&mut self, other: Results) {
+        self.failed.extend(other.failed);
+        self.times.extend(other.times);
     }
 }
 
-/// A result, and the time that it took.
-fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
-    let started = Instant::now();
-    let result = work();
-    (started.elapsed(), result)
-}
-
 type Check = fn(&Project) -> Result<(), String>;
+
+/// Those of the page, which the tests in a browser open.
+const PAGE: &[(&str, Check)] = &[
+    ("page", |project| page::build(project, Effort::Release)),
+    ("page by Trunk", trunk::compare),
+];
 
 const CHECKS: &[(&str, Check)] = &[
     ("format", |project| {
@@ -119,8 +143,6 @@ const CHECKS: &[(&str, Check)] = &[
             .args(["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
-    ("page", |project| page::build(project, Effort::Release)),
-    ("page by Trunk", trunk::compare),
     ("compiling the tests", |project| {
         let compiled = |tests: &[&str]| run(project.cargo().args(tests).arg("--no-run"));
         TESTS.iter().try_for_each(|tests| compiled(tests))
@@ -208,10 +230,6 @@ fn add(count: &mut Count, line: &str) {
     count.passed += number(" passed;");
     count.failed += number(" failed;");
     count.ignored += number(" ignored;");
-}
-
-fn heading(name: &str) {
-    println!("\n── {name}");
 }
 
 #[cfg(test)]
