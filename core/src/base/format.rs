@@ -45,6 +45,15 @@ pub fn time_ns(ns: i64) -> String {
     time_us(ns as f64 / 1e3)
 }
 
+/// A part of a duration: "450 of 564 ms".
+pub(crate) fn part_of_ns(ns: i64, whole_ns: i64) -> String {
+    let (part, whole) = (time_ns(ns), time_ns(whole_ns));
+    match (part.rsplit_once(' '), whole.rsplit_once(' ')) {
+        (Some((number, unit)), Some((_, of))) if unit == of => format!("{number} of {whole}"),
+        _ => format!("{part} of {whole}"),
+    }
+}
+
 /// A duration given in microseconds, as in sheets.
 pub fn time_us(us: f64) -> String {
     // 999.7 µs rounds to a thousand: that is a millisecond.

@@ -19,6 +19,7 @@
 //! | `unmodeled`, `across_kinds`, `calls_differ`, `slowdown`, `tuning`, `unattributed` | operations of any kind, by what they share |
 //! | `fusion`, `loops` | several operations that one could do |
 //! | [`cpu_idle`], [`multi_kernel`], `serving`, `memory` | the run as a whole: idle time, copies and communication, serving steps, GPU memory |
+//! | `cpu_time` | a run on the CPU alone |
 //!
 //! The rules of an analysis are `RULES` in its `rules.rs`, or in its only file; a part with figures of its own, such as
 //! `gemm/quantization`, has its own. To add an analysis, add a module here with its `run`, and a row to [`ANALYSES`].
@@ -28,6 +29,7 @@ mod attention;
 mod calls_differ;
 mod convolution;
 pub mod cpu_idle;
+mod cpu_time;
 mod elementwise;
 pub mod engine;
 mod fusion;
@@ -153,6 +155,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "unattributed", title: "Unattributed", subject: "unattributed kernels", covers: |_, operation| operation.is_unattributed(), run: unattributed::run, rules: unattributed::DOCS, ..AnalysisKind::BASE },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, is_of_whole: true, run: multi_kernel::run, rules: multi_kernel::DOCS, ..AnalysisKind::BASE },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, is_of_whole: true, run: cpu_idle::run, rules: cpu_idle::DOCS, ..AnalysisKind::BASE },
+    AnalysisKind { key: "cpu_time", title: "Run on the CPU", subject: "runs on the CPU alone", tier: Tier::System, is_of_whole: true, run: cpu_time::run, rules: cpu_time::DOCS, ..AnalysisKind::BASE },
     AnalysisKind { key: "serving", title: "Serving steps", subject: "steps of serving engines", tier: Tier::System, is_of_whole: true, run: serving::run, rules: serving::DOCS, ..AnalysisKind::BASE },
     AnalysisKind { key: "memory", title: "Memory", subject: "memory of the GPU", tier: Tier::System, is_of_whole: true, run: memory::run, rules: memory::DOCS, ..AnalysisKind::BASE },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: across_kinds::runs_in_graphs, run: across_kinds::run_graphs, rules: across_kinds::GRAPH_DOCS, ..AnalysisKind::BASE },

@@ -17,6 +17,7 @@ use crate::names::cpu_activity::CpuActivity::{
 use crate::names::gemm::is_factorization;
 use crate::names::words;
 use crate::profile::Profile;
+use crate::profile::cpu::activity::loads_in_workers;
 use crate::profile::cpu::autograd::is_engine_call;
 use crate::profile::cpu::tree::NodeId;
 use crate::trace::EventId;
@@ -216,24 +217,6 @@ fn is_long_work(row: &CodeRow) -> bool {
     !is_compiled && long.iter().any(|cause| row.is_mostly(*cause))
 }
 
-/// "450 of 564 ms".
-fn of_idle(ns: i64, idle_ns: i64) -> String {
-    let (part, whole) = (format::time_ns(ns), format::time_ns(idle_ns));
-    match (part.rsplit_once(' '), whole.rsplit_once(' ')) {
-        (Some((number, unit)), Some((_, of))) if unit == of => format!("{number} of {whole}"),
-        _ => format!("{part} of {whole}"),
-    }
-}
-
-/// Whether worker processes load the data.
-fn has_workers(input: &Input) -> bool {
-    let trace = &input.profile.trace;
-    let mut names = trace.strings.iter();
-    names.any(|(_, name)| {
-        name.contains("_MultiProcessingDataLoaderIter") || name.ends_with(": _try_get_data")
-    })
-}
-
 /// Whether a function asks a loader for its next batch, so that its name does not say what takes long.
 fn is_iteration(function: &str) -> bool {
     const NAMES: &[&str] = &[
@@ -315,7 +298,7 @@ impl Subject for ObservedCode<'static> {
             false => (named(functions), String::new()),
         };
         vec![
-            ("part", of_idle(ns, idle.timeline.idle_ns)),
+            ("part", format::part_of_ns(ns, idle.timeline.idle_ns)),
             (
                 "place",
                 named(observed.named_rows().map(|row| row.place.text())),
@@ -325,7 +308,7 @@ impl Subject for ObservedCode<'static> {
             ("function", row.place.function.clone()),
             ("time", time),
             holds("pageable", idle.has_pageable),
-            holds("workers", has_workers(group.input)),
+            holds("workers", loads_in_workers(group.input.profile)),
             holds("iterates", is_iteration(&row.place.function)),
             holds("preprocesses", row.place.library.is_some()),
         ]

@@ -129,6 +129,14 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
         .collect()
 }
 
+/// Whether worker processes load the data.
+pub(crate) fn loads_in_workers(profile: &Profile) -> bool {
+    let mut names = profile.trace.strings.iter();
+    names.any(|(_, name)| {
+        name.contains("_MultiProcessingDataLoaderIter") || name.ends_with(": _try_get_data")
+    })
+}
+
 /// The ranges of optimizers: no other part of a step has more launches of smaller kernels.
 pub(crate) struct OptimizerRanges {
     /// By thread, sorted by start; ranges of one thread do not overlap.

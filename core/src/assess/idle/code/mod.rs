@@ -36,7 +36,7 @@ use crate::trace::{Category, EventId, StringId, TrackId};
 use candidate::{Candidate, covered, identify};
 use ranges::Ranges;
 
-pub(crate) use place::Place;
+pub(crate) use place::{Place, short_name};
 
 /// Parts of a gap that are smaller than 1/`LEAST_PART` of it are not searched for.
 const LEAST_PART: i64 = 16;

@@ -96,7 +96,7 @@ impl Place {
         };
         let called = caller.and_then(frame).filter(|_| own.is_some());
         Place {
-            function: short(trace.name(function)).into_owned(),
+            function: short_name(trace.name(function)).into_owned(),
             file: own.or_else(|| frame(caller?)).map(at),
             caller: called.map(|frame| format!("`{}` in `{}`", frame.function, at(frame))),
             is_generated: own.is_some_and(Frame::is_generated),
@@ -243,7 +243,7 @@ fn library(profile: &Profile, deepest: EventId, function: EventId) -> Option<&'s
 }
 
 /// The usual form of a name: `Tensor.item` for `<built-in method item of Tensor object at 0x7f…>`.
-fn short(name: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn short_name(name: &str) -> std::borrow::Cow<'_, str> {
     if let Some(frame) = Frame::of(name) {
         return frame.function.into();
     }
@@ -264,7 +264,7 @@ fn short(name: &str) -> std::borrow::Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::short_name;
 
     #[test]
     fn names_as_people_call_them() {
@@ -279,7 +279,7 @@ mod tests {
             ("aten::copy_", "aten::copy_"),
         ];
         for (name, expected) in cases {
-            assert_eq!(short(name), expected);
+            assert_eq!(short_name(name), expected);
         }
     }
 }
