@@ -21,7 +21,8 @@ pub enum About {
     Comparison,
 }
 
-/// Asks for the available downloads.
+/// Asks for the available downloads. As long as the answer is `None`, the worker makes a table each time it is asked: it
+/// answers others in between.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ArtifactsQuery {
     /// Whether names are replaced.

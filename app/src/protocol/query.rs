@@ -86,7 +86,7 @@ queries! {
     RemoveCapture -> Option<Box<Opened>>;
     DocumentQuery -> Document;
     ReproducerQuery -> Option<Reproducer>;
-    ArtifactsQuery -> Vec<Offer>;
+    ArtifactsQuery -> Option<Vec<Offer>>;
     ArtifactQuery -> Option<MadeArtifact>;
     EmbedQuery -> Parts;
     WrittenTraceQuery -> ();

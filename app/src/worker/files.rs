@@ -17,6 +17,14 @@ pub(super) struct Files<'a> {
 }
 
 impl Files<'_> {
+    /// Makes one of the tables that decide which files there are; `false` when all are made.
+    pub(super) fn make_one_table(&self) -> bool {
+        let (profile, report) = self.target.tables;
+        let sides = self.comparison.iter();
+        let mut sides = sides.flat_map(|both| [both.reference, both.target]);
+        report.make_one_sheet(profile) || sides.any(|side| side.report.make_one_sheet(side.profile))
+    }
+
     /// The files on offer, first those about the comparison, if there is one. Nothing is generated yet.
     pub(super) fn offers(&self) -> Vec<Offer> {
         let comparison = self.comparison.as_ref();

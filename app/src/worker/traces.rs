@@ -253,12 +253,13 @@ impl Traces {
         })
     }
 
-    /// The files on offer.
-    pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
+    /// The files on offer; `None` as long as their tables are being made, one each time.
+    pub fn artifacts(&mut self, query: ArtifactsQuery) -> Option<Vec<Offer>> {
         if !query.is_redacted {
             self.redacted = None;
         }
-        self.files(query.is_redacted, About::Comparison).offers()
+        let files = self.files(query.is_redacted, About::Comparison);
+        (!files.make_one_table()).then(|| files.offers())
     }
 
     /// Generates a file, or an archive of all.
@@ -363,6 +364,8 @@ fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
 mod tests {
     use dormer_core::testing::Timetable;
 
+    use std::iter;
+
     use super::*;
     use crate::protocol::{column, sheet};
 
@@ -406,17 +409,39 @@ mod tests {
         assert_eq!(traces.compare(), CompareFacts::default());
     }
 
+    /// The files on offer, asked for until all tables are made.
+    fn offers(traces: &mut Traces, query: ArtifactsQuery) -> Vec<Offer> {
+        let mut asked = iter::repeat_with(|| traces.artifacts(query)).flatten();
+        asked.next().unwrap()
+    }
+
+    #[test]
+    fn each_question_for_the_files_makes_one_table_more() {
+        let mut traces = Traces::new(open("my::op", 30));
+        let waits = |traces: &mut Traces| {
+            let asked = iter::repeat_with(|| traces.artifacts(PLAIN));
+            asked.take_while(Option::is_none).count()
+        };
+        let n_tables = waits(&mut traces);
+        // Most of these tables are empty, and none is made twice.
+        assert!(n_tables > 20, "{n_tables}");
+        assert_eq!(waits(&mut traces), 0);
+        // The other trace has its own.
+        traces.compare_with(open("my::op", 20), files());
+        assert_eq!(waits(&mut traces), n_tables);
+    }
+
     #[test]
     fn files_of_both_can_be_made() {
         let query = |about, path: Option<&str>| ArtifactQuery::new(about, path, false);
         let mut traces = Traces::new(open("my::op", 30));
         let workbook = query(About::Comparison, Some("comparison.xlsx"));
         assert!(traces.artifact(&workbook).is_none());
-        assert_eq!(traces.artifacts(PLAIN).len(), 1);
+        assert_eq!(offers(&mut traces, PLAIN).len(), 1);
 
         traces.compare_with(open("my::op", 20), files());
-        let offers = traces.artifacts(PLAIN);
-        let about: Vec<About> = offers.iter().map(|offer| offer.about).collect();
+        let both = offers(&mut traces, PLAIN);
+        let about: Vec<About> = both.iter().map(|offer| offer.about).collect();
         assert_eq!(about, [About::Comparison, About::Target]);
         let (made, bytes) = traces.artifact(&workbook).unwrap();
         assert!(made.mime.contains("spreadsheet"), "{}", made.mime);
@@ -426,7 +451,7 @@ mod tests {
             .map(|about| traces.artifact(&query(about, Some("report.html"))).unwrap());
         assert_ne!(pages[0].1, pages[1].1);
         // Every file on offer can be generated, and is in the archive.
-        for offer in offers {
+        for offer in both {
             let (made, archive) = traces.artifact(&query(offer.about, None)).unwrap();
             assert_eq!(made.mime, "application/zip");
             let kinds = offer.groups.iter().flat_map(|group| &group.kinds);
@@ -445,9 +470,9 @@ mod tests {
     fn without_names_files_have_none() {
         let mut traces = Traces::new(open("acme::op", 30));
         traces.compare_with(open("acme::op", 20), files());
-        let offers = traces.artifacts(ArtifactsQuery { is_redacted: true });
-        assert!(offers.iter().all(|offer| offer.is_redacted));
-        assert_eq!(offers.len(), 2);
+        let redacted = offers(&mut traces, ArtifactsQuery { is_redacted: true });
+        assert!(redacted.iter().all(|offer| offer.is_redacted));
+        assert_eq!(redacted.len(), 2);
         for (about, path) in [
             (About::Target, "perf_report_csvs/ops_summary.csv"),
             (About::Comparison, "comparative_analysis_fair.md"),
@@ -462,12 +487,12 @@ mod tests {
             assert!(String::from_utf8(bytes).unwrap().contains("acme"));
         }
         // The names of files also tell what they are about.
-        let plain = traces.artifacts(PLAIN);
+        let plain = offers(&mut traces, PLAIN);
         let paths = |offer: &Offer| format!("{offer:?}");
         assert!(
             paths(&plain[0]).contains("only_variant_new") || paths(&plain[0]).contains("_new.csv")
         );
-        assert!(!paths(&offers[0]).contains("_new.csv"));
+        assert!(!paths(&redacted[0]).contains("_new.csv"));
     }
 
     #[test]

@@ -118,6 +118,17 @@ impl Report {
             .collect()
     }
 
+    /// Makes one sheet that is not made yet; `false` when there is none. All of them can take a second: whoever has to
+    /// answer others in between makes one at a time.
+    pub fn make_one_sheet(&self, profile: &Profile) -> bool {
+        let mut kinds = SHEETS.iter().zip(&self.sheets);
+        let missing = kinds.find(|(_, made)| made.get().is_none());
+        if let Some((kind, made)) = missing {
+            made.get_or_init(|| kind.make(&SheetInput::new(self, profile)));
+        }
+        missing.is_some()
+    }
+
     /// A sheet by its name; `None` when it would be empty.
     pub fn sheet(&self, profile: &Profile, name: &str) -> Option<&Sheet> {
         let mut kinds = SHEETS.iter().zip(&self.sheets);

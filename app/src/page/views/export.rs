@@ -33,6 +33,20 @@ pub fn download(
     });
 }
 
+/// Lists the files, as long as they are wanted.
+pub fn list_files(
+    engine: Engine,
+    is_redacted: bool,
+    is_wanted: impl Fn() -> bool + 'static,
+    listed: impl FnOnce(Vec<Offer>) + 'static,
+) {
+    engine.ask(ArtifactsQuery { is_redacted }, move |offers| match offers {
+        Some(offers) => listed(offers),
+        None if is_wanted() => list_files(engine, is_redacted, is_wanted, listed),
+        None => {}
+    });
+}
+
 /// Every file that the analysis generates.
 pub fn export() -> impl IntoView {
     let state = expect_context::<AppState>();
@@ -44,10 +58,9 @@ pub fn export() -> impl IntoView {
     Effect::new(move || {
         state.report.track();
         reference.track();
-        let query = ArtifactsQuery {
-            is_redacted: is_redacted.get(),
-        };
-        engine.ask(query, move |answer| {
+        let with = is_redacted.get();
+        let is_wanted = move || is_redacted.try_get_untracked() == Some(with);
+        list_files(engine, with, is_wanted, move |answer| {
             measuring.forget();
             let _ = offers.try_set(Some(answer));
         });

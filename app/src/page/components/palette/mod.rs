@@ -11,7 +11,8 @@ use leptos::html::Dialog;
 
 use crate::page::prelude::*;
 use crate::page::state::Shown;
-use crate::protocol::{ArtifactsQuery, FindInTrace, Found};
+use crate::page::views::export::list_files;
+use crate::protocol::{FindInTrace, Found};
 use entries::{Entry, act, downloads, entries};
 
 const LABEL: &str = "Operations, kernels, modules, findings, settings, views, files";
@@ -60,8 +61,8 @@ impl Palette {
         self.files.set(Vec::new());
         self.cursor.set(0);
         if self.state.is_open() {
-            let query = ArtifactsQuery { is_redacted: false };
-            self.engine.ask(query, move |offers| {
+            let is_open = move || self.state.dialog.get_untracked() == Some(Shown::Palette);
+            list_files(self.engine, false, is_open, move |offers| {
                 self.files.set(downloads(self.state, &offers));
             });
         }
@@ -125,6 +126,8 @@ pub fn palette() -> impl IntoView {
     });
     let option = move |(position, entry): (usize, Entry)| {
         let dot = (!entry.token.is_empty()).then(|| dot(""));
+        let is_code = dot.is_some();
+        let title = is_code.then(|| entry.text.clone());
         view! {
             <li
                 id=option_id(position)
@@ -133,7 +136,7 @@ pub fn palette() -> impl IntoView {
                 aria-selected=move || (cursor.get() == position).to_string()
                 on:click=move |_| palette.choose(dialog, position)
             >
-                <span class="what">{dot}{entry.text}</span>
+                <span class="what" class:mono=is_code title=title>{dot}{cut_name(entry.text)}</span>
                 <span class="soft">{entry.note}</span>
                 <span class="kind-of">{entry.kind}</span>
             </li>
