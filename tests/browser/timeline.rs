@@ -384,6 +384,41 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
     });
 }
 
+/// Frames inside of each other, down to below the window.
+fn nested_frames() -> String {
+    let frames = (0_u32..60).fold(Timetable::new(), |trace, depth| {
+        let name = format!("model.py({depth}): a_function_with_a_rather_long_name_{depth}");
+        trace.frame(&name, depth..1000 - depth)
+    });
+    frames.work("aten::mm", "gemm", 400..900).json()
+}
+
+#[test]
+fn a_tooltip_is_where_there_is_room_for_it() {
+    with_page("tooltip", async |page| {
+        page.open("nested.json", &nested_frames()).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        for (from_left, class) in [(0.3, "hint-card above"), (0.8, "hint-card left above")] {
+            page.act(&format!(
+                "const lanes = $('#lanes'), box = lanes.getBoundingClientRect();
+                 lanes.dispatchEvent(new PointerEvent('pointermove', {{
+                   bubbles: true, pointerId: 1, clientX: box.left + {from_left} * box.width, clientY: box.bottom - 12 }}))"
+            ))
+            .await;
+            page.wait_value("$('.hint-card')?.className", class).await;
+            page.wait_for(
+                "(() => {
+                   const card = $('.hint-card').getBoundingClientRect(), lanes = $('.lanes').getBoundingClientRect();
+                   return card.left >= lanes.left && card.right <= lanes.right
+                     && card.top >= lanes.top && card.bottom <= lanes.bottom && card.width > 150;
+                 })()",
+            )
+            .await;
+        }
+    });
+}
+
 /// Clicks the middle of the first event of a trace's lane.
 async fn select(page: &Page, lane: &str, trace: &str) {
     let (lane, trace) = (json!(lane), json!(trace));

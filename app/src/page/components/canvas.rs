@@ -71,6 +71,18 @@ impl CanvasState {
         }
     }
 
+    /// The class of a tooltip at a position: to the left of it and above it, where there is more room.
+    pub fn hint_class(self, x: f64, y: f64) -> &'static str {
+        const FAR: f64 = 0.6;
+        let (width, height) = self.size.get_untracked();
+        match (x > FAR * width, y > FAR * height) {
+            (false, false) => "hint-card",
+            (true, false) => "hint-card left",
+            (false, true) => "hint-card above",
+            (true, true) => "hint-card left above",
+        }
+    }
+
     /// Schedules a repaint of an element whenever the stage changes, or what the calling effect tracks besides.
     pub fn repaint_on(
         self,

@@ -12,7 +12,7 @@ pub fn hint(model: Model) -> impl IntoView {
         let fields = hover.glance.fields;
         Some(view! {
             <div
-                class="hint-card"
+                class=model.canvas.hint_class(hover.x, hover.y)
                 aria-hidden="true"
                 style:left=format!("{}px", hover.x)
                 style:top=format!("{}px", hover.y)

@@ -193,11 +193,9 @@ fn hint(model: Model) -> AnyView {
     let card = move || {
         let (at, x, y) = model.hovered.get()?;
         let (name, times) = model.describe(at)?;
-        let is_right = x > model.canvas.size.get().0 * 0.6;
         Some(view! {
             <div
-                class="hint-card"
-                class:left=is_right
+                class=model.canvas.hint_class(x, y)
                 aria-hidden="true"
                 style:left=format!("{x}px")
                 style:top=format!("{y}px")
