@@ -132,7 +132,10 @@ fn annotations(trace: &Trace) -> Vec<Lane> {
     let lane = |(track, events): (TrackId, Vec<EventId>)| Lane {
         kind: LaneKind::Annotations,
         title: "Annotations".to_owned(),
-        note: thread_name(trace, track),
+        note: match trace.tracks.get(track).and_then(|track| track.thread_name) {
+            Some(_) => thread_name(trace, track),
+            None => format!("thread {}", thread_name(trace, track)),
+        },
         rows: pack(trace, events),
     };
     by_track.into_iter().map(lane).collect()
@@ -267,13 +270,18 @@ fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
         .iter()
         .map(|thread| {
             let mut by_depth: Vec<Vec<EventId>> = Vec::new();
+            // The callers of each call, outermost first. Counting them anew for each is quadratic in a deep recursion.
+            let mut callers: Vec<NodeId> = Vec::new();
             for node in thread.nodes.clone().map(NodeId) {
+                let parent = tree.parent(node);
+                while callers.last().copied() != parent && callers.pop().is_some() {}
+                let depth = callers.len();
+                callers.push(node);
                 // Calls recorded during graph capture ran at another time.
                 let Some(event) = tree.event(node).filter(|event| !trace.captured.has(*event))
                 else {
                     continue;
                 };
-                let depth = usize::from(tree.depth(node));
                 if by_depth.len() <= depth {
                     by_depth.resize_with(depth + 1, Vec::new);
                 }

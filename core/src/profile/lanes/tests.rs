@@ -26,6 +26,19 @@ fn outline(profile: &Profile) -> String {
 }
 
 #[test]
+fn each_depth_of_a_recursion_has_a_row() {
+    let recursion = (0_u32..300).fold(Timetable::new(), |trace, depth| {
+        trace.frame(&format!("call {depth}"), depth..2000 - depth)
+    });
+    let profile = recursion.op("aten::mm", 2000..2010).profile();
+    let lanes = Lanes::new(&profile).unwrap().lanes;
+    let thread = lanes.iter().find(|lane| lane.kind == LaneKind::Thread);
+    let rows: Vec<usize> = thread.unwrap().rows.iter().map(Row::len).collect();
+    // The operator after the recursion is beside its outermost call.
+    assert_eq!((rows.len(), rows[0], rows[1], rows[299]), (300, 2, 1, 1));
+}
+
+#[test]
 fn annotations_come_first_then_streams_then_threads_by_depth() {
     let profile = Timetable::new()
         .annotation("ProfilerStep#1", 0..100)
@@ -37,7 +50,7 @@ fn annotations_come_first_then_streams_then_threads_by_depth() {
     assert_eq!(
         outline(&profile),
         "\
-Annotations [1]
+Annotations [thread 1]
   ProfilerStep#1 0–100
   forward 5–60
 GPU, stream 7 []
