@@ -154,7 +154,10 @@ pub(super) fn kinds(facts: &Facts) -> Table {
         let n_ranks = group.key.group_size.map(|n_ranks| n_ranks as u64);
         n_ranks.map_or(Value::Empty, Value::Count)
     };
-    let dtype = |group: &Collectives| group.key.dtype.clone();
+    let dtype = |group: &Collectives| {
+        let recorded = group.key.dtype.as_deref()?;
+        Some(format::dtype(recorded).unwrap_or(recorded).to_owned())
+    };
     #[rustfmt::skip]
     let columns: &[CellColumn<&Collectives>] = &[
         ("type", "Type", &|group| text(group.key.kind.label())),
@@ -187,7 +190,7 @@ fn longest(input: &Input, facts: &Facts) -> Table {
     let trace = &input.profile.trace;
     let name = |longest: &Longest| {
         let name = trace.strings.get(trace.events.name(longest.event));
-        Value::Quoted(format::middle_ellipsis(name, 80))
+        Value::Quoted(format::middle_ellipsis(&format::kernel_name(name), 80))
     };
     let stream = |longest: &Longest| longest.stream.map(|stream| text(&stream.to_string()));
     let all = &facts.collectives.longest;
