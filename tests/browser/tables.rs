@@ -91,10 +91,27 @@ fn a_table_says_its_order_and_is_marked_and_copied() {
 }
 
 #[test]
+fn a_filter_that_leaves_no_row_is_cleared_where_the_rows_were() {
+    with_page("none-match", async |page| {
+        open_product(page, "#/operations").await;
+        filter(page, "nothing_has_this_name").await;
+        page.wait_text(".none", "match the filter").await;
+        page.click("#clear-filter").await;
+        page.find("table.sheet tbody tr[id]").await;
+        page.wait_for(
+            "!$('.none') && $('#filter').value === '' && !location.hash.includes('find=')",
+        )
+        .await;
+        page.wait_for("document.activeElement === $('#filter')")
+            .await;
+    });
+}
+
+#[test]
 fn rows_are_grouped_and_separated_again() {
     with_page("groups", async |page| {
         open_product(page, "#/operations").await;
-        page.choose_option("#group", "by category").await;
+        page.choose_option("#group", "By category").await;
         page.wait_text("[data-testid=groups]", "GEMM").await;
         page.wait_text("[data-testid=groups]", "90.1").await;
         page.wait_hash("group=category").await;
@@ -122,7 +139,7 @@ fn rows_are_taken_together_by_step() {
         let trace = (1..=2).fold(before, step).json();
         page.open("steps.json", &trace).await;
         page.go("#/kernels").await;
-        page.choose_option("#group", "by step").await;
+        page.choose_option("#group", "By step").await;
         let rows = "$$('[data-testid=groups] tbody tr').map(row => [...row.cells].slice(0, 2).map(cell => cell.innerText.trim()).join(' '))";
         page.wait_for(&format!(
             "String({rows}) === 'ProfilerStep#1 1,ProfilerStep#2 1,Outside of steps 1'"

@@ -311,10 +311,8 @@ mod tests {
         assert_eq!(shares("kernel_summary"), [percent(75.0), percent(50.0)]);
     }
 
-    /// Eight layers of attention, every second one with a window of unknown size: the sheet assumes the full context
-    /// for all of them.
-    #[test]
-    fn attention_to_a_window_of_unknown_size_has_no_rate() {
+    /// Eight layers of attention, every second one with a window of unknown size.
+    fn alternating_attention() -> Timetable {
         let step = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)";
         let mut timetable = Timetable::new().annotation(step, 0..400);
         for at in 0_u32..8 {
@@ -329,6 +327,29 @@ mod tests {
                 .args("3x2x4:c10::Half, 3x1x4:c10::Half*2")
                 .launched(kernel, host + 1..host + 2, gpu..gpu + us);
         }
+        timetable
+    }
+
+    #[test]
+    fn the_parts_of_an_operation_are_found_wherever_they_are() {
+        // An operation without a known launch comes after all parts.
+        let timetable = alternating_attention().kernel(99, "my_kernel", 2000..2005);
+        let analysis = Analysis::new(timetable.profile(), &Choice::default());
+        let table = analysis.table(OPERATIONS).unwrap();
+        let operations = table.profile().unwrap().operations();
+        assert!(operations.last().is_some_and(|last| !last.is_part));
+
+        let parts = table.parts(0);
+        let calls = parts
+            .iter()
+            .map(|(one, _)| (one.sees_window, one.calls.len()));
+        assert_eq!(calls.collect::<Vec<_>>(), [(false, 4), (true, 4)]);
+    }
+
+    /// The sheet assumes the full context for all calls.
+    #[test]
+    fn attention_to_a_window_of_unknown_size_has_no_rate() {
+        let timetable = alternating_attention();
         let analysis = Analysis::new(timetable.profile(), &Choice::default());
         let table = analysis.table(OPERATIONS).unwrap();
         assert_eq!(table.cell(0, TIME), Some(Cell::Float(200.0)));

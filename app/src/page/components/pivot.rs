@@ -25,7 +25,7 @@ pub fn group_choice(columns: &'static [TableColumn]) -> impl IntoView {
     let option = move |name: &&'static str| {
         let name = *name;
         let is_chosen = chosen.get_untracked() == name;
-        view! { <option value=name selected=is_chosen>{format!("by {}", title(name))}</option> }
+        view! { <option value=name selected=is_chosen>{format!("By {}", title(name))}</option> }
     };
     let choose = move |event| {
         let by = event_target_value(&event);

@@ -50,7 +50,7 @@ impl Width {
             Width::Rest => ("w-rest", false, least_px, least_px),
             Width::Name => ("w-name", false, 190.0, 150.0),
             Width::Phrase => ("w-name", false, 212.0, 190.0),
-            Width::Label => ("w-label", false, 132.0, 132.0),
+            Width::Label => ("w-label", false, 144.0, 144.0),
             Width::Word => ("w-word", false, 98.0, 98.0),
             Width::Number => ("w-number", true, 104.0, 104.0),
             Width::Signed => ("w-signed", true, 122.0, 122.0),
@@ -292,9 +292,9 @@ pub(super) mod tests {
 
     #[test]
     fn columns_go_by_rank_and_stay_in_order() {
-        // 0.24 × 900 + 26 + 132 + 90 + 150 = 614.
+        // 0.24 × 900 + 26 + 144 + 90 + 150 = 626.
         check(900.0, &["name", "category", "time", "share"]);
-        // 0.24 × 480 + 26 + 90 + 150 = 381.2; the category needs 132 more.
+        // 0.24 × 480 + 26 + 90 + 150 = 381.2; the category needs 144 more.
         check(480.0, &["name", "time", "share"]);
         // In a narrow window, the name has half of it: 170 + 82 + 82 = 334.
         check(340.0, &["name", "time", "share"]);

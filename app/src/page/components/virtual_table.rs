@@ -145,12 +145,31 @@ impl VirtualTable {
                     </tbody>
                 </table>
                 <Show when=move || window.arrived.get() && window.total.get() == 0>
-                    <p class="none">{move || self.empty.get()}</p>
+                    <div class="none"><p>{move || self.empty.get()}</p>{clear_filter(state, role)}</div>
                 </Show>
                 <p class="on-paper">{move || printed_rows(window)}</p>
             </div>
         }
         .into_any()
+    }
+}
+
+/// A button that shows all rows again, where a filter leaves none; the text above a tree only searches it.
+fn clear_filter(state: AppState, role: &'static str) -> impl IntoView {
+    let is_filtered = state.of_place(move |place| {
+        role == "grid" && !(place.focus.find.is_empty() && place.focus.only.is_empty())
+    });
+    let clear = move |_| {
+        state.look_at(|focus| {
+            focus.find.clear();
+            focus.only.clear();
+        });
+        browser::focus_on("filter");
+    };
+    view! {
+        <Show when=move || is_filtered.get()>
+            <button type="button" id="clear-filter" on:click=clear>"Clear the filter"</button>
+        </Show>
     }
 }
 

@@ -144,8 +144,11 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
     let has_bars = columns.is_empty();
     let parts = steps.first().map(|step| step.parts.clone());
     let parts = each(parts.into_iter().flatten(), |part| {
-        let dot = has_bars.then(|| view! { {dot(part.kind.token())} "\u{2060}" });
-        view! { <th scope="col" class="n">{dot}{part.kind.label()}</th> }
+        let label = part.kind.label();
+        let (first, rest) = label.split_at(label.find(' ').unwrap_or(label.len()));
+        // The dot stays beside the first word where the label takes two lines.
+        let dot = has_bars.then(|| dot(part.kind.token()));
+        view! { <th scope="col" class="n"><span class="dotted-word">{dot}{first}</span>{rest}</th> }
     });
     let comparison = match has_bars {
         true => "vs. median",

@@ -245,8 +245,8 @@ impl Scales {
                 Spot::Bandwidth { tb_per_s } => bandwidths.push(tb_per_s.max(least_bandwidth)),
             }
         }
-        // The bend of the roofline is in view, and its horizontal part is long enough for its label.
-        intensities.extend(ridges.flat_map(|ridge| [ridge / 4.0, ridge * 8.0]));
+        // The bend of the roofline is in view, with a part of its horizontal line.
+        intensities.extend(ridges.flat_map(|ridge| [ridge / 4.0, ridge * 3.0]));
         rates.extend(ceilings);
         bandwidths.push(memory.tb_per_s());
         Scales {

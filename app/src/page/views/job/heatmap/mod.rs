@@ -147,7 +147,7 @@ fn about_chosen(map: Heatmap) -> Option<impl IntoView> {
         }
         Row::Rank(at, _) => open_buttons(map.job.get_value(), at, cell.1),
     };
-    Some(view! { <p><b>{title}</b> " \u{b7} " {number}</p> {buttons} })
+    Some(view! { <p><b>{title}</b> " \u{b7} " {with_units(&number)}</p> {buttons} })
 }
 
 /// Opens the trace of a rank, at a step or as a whole; shows a note if only its digest is available.
