@@ -115,7 +115,8 @@ fn what_a_decode_step_could_do_better() {
         floor.impact.unwrap().high_ns as f64 / 1e6,
     ];
     assert!((25.9..26.3).contains(&percent), "{percent}");
-    assert!((7.9..8.0).contains(&most_ms), "{most_ms}");
+    // Of 7.95 ms above that, other findings save at least 3.26.
+    assert!((4.6..4.8).contains(&most_ms), "{most_ms}");
     says(
         &merged,
         "decode_memory_floor",
@@ -144,7 +145,7 @@ fn what_a_decode_step_could_do_better() {
     assert_eq!(figures(&merged, "unfused_experts"), None);
     // All savings together are less than the step's time above its floor.
     let together = merged.analyses.findings.together.unwrap();
-    assert!(together.high_ns < floor.impact.unwrap().high_ns);
+    assert!(together.high_ns < 7_946_000, "{together:?}");
 }
 
 #[test]

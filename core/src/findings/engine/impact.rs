@@ -128,6 +128,17 @@ impl Impact {
         }
     }
 
+    /// What it promises beyond what other findings save.
+    pub(crate) fn beyond(self, others: Impact) -> Impact {
+        let beyond = |ns: i64, others_ns: i64| ns.saturating_sub(others_ns).max(0);
+        Impact {
+            low_ns: beyond(self.low_ns, others.high_ns),
+            mid_ns: beyond(self.mid_ns, others.mid_ns),
+            high_ns: beyond(self.high_ns, others.low_ns),
+            ..self
+        }
+    }
+
     /// The sum of both, with the weaker of the two estimates.
     pub fn plus(self, other: Impact) -> Impact {
         Impact {

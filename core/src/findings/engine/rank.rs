@@ -3,9 +3,13 @@
 use super::finding::{Effect, Finding, Impact, Priority};
 use super::one_cause;
 use super::outcome::Outcome;
-use crate::base::interval::sum;
+use crate::base::format;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arrange;
 use crate::findings::{AnalysisKind, Input};
+
+/// A finding, with the analysis that found it.
+type Shown = (&'static AnalysisKind, Finding);
 
 /// A finding with its rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,19 +61,8 @@ pub(crate) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     let (small, mut shown): (Vec<_>, Vec<_>) = all
         .into_iter()
         .partition(|(_, finding)| is_small(input, finding));
-    // Stable sort: findings that are equal in all of this stay in the order of the analyses.
-    shown.arrange_by(|(_, a), (_, b)| {
-        let saving = |finding: &Finding| {
-            let impact = finding.impact;
-            impact.map_or((-1, -1), |impact| (impact.mid_ns, impact.high_ns))
-        };
-        // A cause comes before what is merely not known, and that before memory.
-        let unknown = |one: &Finding| (one.time_ns == 0, one_cause::is_of_unknown_work(one));
-        let rest = |finding: &Finding| (finding.time_ns, finding.memory_bytes);
-        (saving(b).cmp(&saving(a)))
-            .then(unknown(a).cmp(&unknown(b)))
-            .then(rest(b).cmp(&rest(a)))
-    });
+    arrange(&mut shown);
+    less_than_others(input, &mut shown);
     let (ranked, mut within) = numbered(input, shown);
     let unrecorded = |one: &&RankedFinding| one_cause::is_merged(&one.finding);
     if let Some(one) = ranked.iter().find(unrecorded) {
@@ -92,6 +85,53 @@ pub(crate) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     }
 }
 
+/// Sorts findings by rank.
+fn arrange(shown: &mut [Shown]) {
+    // Stable sort: findings that are equal in all of this stay in the order of the analyses.
+    shown.arrange_by(|(_, a), (_, b)| {
+        let saving = |finding: &Finding| {
+            let impact = finding.impact;
+            impact.map_or((-1, -1), |impact| (impact.mid_ns, impact.high_ns))
+        };
+        // A cause comes before what is merely not known, and that before memory.
+        let unknown = |one: &Finding| (one.time_ns == 0, one_cause::is_of_unknown_work(one));
+        let rest = |finding: &Finding| (finding.time_ns, finding.memory_bytes);
+        (saving(b).cmp(&saving(a)))
+            .then(unknown(a).cmp(&unknown(b)))
+            .then(rest(b).cmp(&rest(a)))
+    });
+}
+
+/// Takes what other findings save from a limit of nearly the whole run: it says what is left beyond them, so that
+/// causes come before it.
+fn less_than_others(input: &Input, shown: &mut [Shown]) {
+    /// A limit of a part of the run may leave out what others save.
+    const NEARLY_ALL_PERCENT: f64 = 90.0;
+    let is_limit = |finding: &Finding| {
+        let percent = input
+            .total_ns()
+            .map(|ns| percent_or_zero(finding.time_ns, ns));
+        finding.effect == Effect::Limit
+            && finding.impact.is_some()
+            && percent >= Some(NEARLY_ALL_PERCENT)
+    };
+    if !shown.iter().any(|(_, finding)| is_limit(finding)) {
+        return;
+    }
+    let (ranked, _) = numbered(input, shown.to_vec());
+    let Some(others) = together(input, &ranked) else {
+        return;
+    };
+    for (_, finding) in shown.iter_mut().filter(|(_, finding)| is_limit(finding)) {
+        finding.impact = finding.impact.map(|impact| impact.beyond(others));
+        finding.reasoning.push(format!(
+            "Other findings save {} of it; the estimate is the rest.",
+            format::time_range_ns(others.low_ns, others.high_ns)
+        ));
+    }
+    arrange(shown);
+}
+
 /// Whether a finding saves too little to be shown.
 fn is_small(input: &Input, finding: &Finding) -> bool {
     let percent = input.options.thresholds.finding_percent_of_total;
@@ -105,10 +145,7 @@ fn is_small(input: &Input, finding: &Finding) -> bool {
 }
 
 /// Findings with their numbers, and those that one before them includes.
-fn numbered(
-    input: &Input,
-    shown: Vec<(&'static AnalysisKind, Finding)>,
-) -> (Vec<RankedFinding>, Vec<Within>) {
+fn numbered(input: &Input, shown: Vec<Shown>) -> (Vec<RankedFinding>, Vec<Within>) {
     let mut ranked: Vec<RankedFinding> = Vec::new();
     let mut within = Vec::new();
     for (analysis, finding) in shown {
@@ -297,6 +334,33 @@ mod tests {
         let findings = ranked(vec![kernels(), apart(40_000)]);
         assert_eq!(findings.ranked[1].overlaps, [1]);
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(60_000));
+    }
+
+    /// A limit of the whole run promises 80 µs, of which a cause explains 50; a limit of half of it stays as it is.
+    #[test]
+    fn a_limit_comes_after_what_explains_it() {
+        let limit = |time_ns| Finding {
+            effect: Effect::Limit,
+            time_ns,
+            ..made_up("limit", Some(80_000), &[])
+        };
+        let ranks = |time_ns| {
+            let findings = ranked(vec![limit(time_ns), made_up("cause", Some(50_000), &[])]);
+            let saved = findings.ranked.into_iter().map(|one| {
+                let impact = one.finding.impact.map(|impact| impact.mid_ns);
+                (one.finding.title, impact)
+            });
+            saved.collect::<Vec<_>>()
+        };
+        let named = |title: &str, ns| (title.to_owned(), Some(ns));
+        assert_eq!(
+            ranks(100_000),
+            [named("cause", 50_000), named("limit", 30_000)]
+        );
+        assert_eq!(
+            ranks(50_000),
+            [named("limit", 80_000), named("cause", 50_000)]
+        );
     }
 
     #[test]
