@@ -5,6 +5,7 @@ mod conditions;
 mod growing;
 mod layouts;
 mod norm;
+mod projected_again;
 mod quantization;
 mod rules;
 mod short;
@@ -26,12 +27,15 @@ use crate::names::HelperKind;
 use crate::names::gemm::is_quantized;
 use crate::perf::{ComputeSpec, Unit};
 use crate::profile::operations::Operation;
-use crate::profile::operations::kinds::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
+use crate::profile::operations::kinds::gemm::{
+    GemmKernels, GemmSizes, OddPitch, is_of_adapter, odd_pitches,
+};
 use crate::profile::operations::measured::{Helper, MeasuredOperations};
 use conditions::is_of_chunk;
 use growing::Growing;
 use layouts::FasterLayout;
 use norm::SlowNorm;
+use projected_again::ProjectedAgain;
 pub(super) use quantization::widening;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
@@ -68,6 +72,8 @@ struct Observed<'a> {
     norm: Option<SlowNorm>,
     /// It has some rows more in each step.
     growing: Option<Growing>,
+    /// It projects keys and values of cross-attention again for each token.
+    projected_again: Option<ProjectedAgain>,
     /// The same GEMM with other strides is faster.
     faster_layout: Option<FasterLayout>,
 }
@@ -174,6 +180,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let mut observed: Vec<Observed> = rows.iter().map(look).collect();
     mark_one_input(input, &mut observed);
     growing::mark(input, &mut observed);
+    projected_again::mark(input, &mut observed);
     layouts::mark(input, &mut observed);
     let of_experts = ExpertLoops::of(input);
     for one in &mut observed {
@@ -187,8 +194,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         }
     }
     facts(input, outcome, &observed);
+    // Serving has a finding about adapters.
     let (candidates, others): (Vec<&Observed>, Vec<&Observed>) = observed
         .iter()
+        .filter(|observed| !is_of_adapter(input.profile, observed.operation))
         .partition(|observed| is_candidate(input, observed, &gate));
     let is_short =
         |observed: &&Observed| is_launch_scale(input, observed.row) && !observed.row.is_anomaly;
@@ -221,7 +230,8 @@ fn is_candidate(input: &Input, observed: &Observed, gate: &Gate) -> bool {
         return false;
     }
     // These are rated together, because each is small.
-    if observed.is_of_one_input || observed.growing.is_some() {
+    let is_again = observed.growing.is_some() || observed.projected_again.is_some();
+    if observed.is_of_one_input || is_again {
         return !row.is_anomaly;
     }
     // What has a certain cause, measured or not, requires no large gap to the roofline, and neither does another type.
@@ -304,6 +314,7 @@ fn look<'a>(
         is_of_chunk: is_of_chunk(input, row, operation),
         norm: SlowNorm::of(input, row, operation),
         growing: None,
+        projected_again: None,
         faster_layout: None,
     }
 }

@@ -44,6 +44,7 @@ impl Subject for Observed<'static> {
 
 pub(super) const RULES: &[Rule<Observed>] = &[
     super::growing::RULE,
+    super::projected_again::RULE,
     Rule {
         class: "calls differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",

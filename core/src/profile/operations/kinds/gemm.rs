@@ -6,12 +6,14 @@ use crate::hardware::Precision;
 use crate::names::gemm::{
     is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_split, is_split_sum,
 };
+use crate::names::is_adapter;
 use crate::names::tile::Tile;
 pub(crate) use crate::perf::GemmSizes;
 use crate::perf::{ComputeSpec, Modeled, Work};
 use crate::profile::Profile;
 use crate::profile::launch::launch_size;
 use crate::profile::operations::Operation;
+use crate::trace::StringId;
 
 impl GemmSizes {
     /// Sizes from the parameters of the perf model or from what it knows otherwise; `None` if it has neither.
@@ -67,6 +69,14 @@ impl GemmSizes {
             .saturating_mul(along_second.div_ceil(second));
         tiles.saturating_mul(self.batch)
     }
+}
+
+/// Whether all kernels of an operation run low-rank adapters beside the GEMMs of the model.
+pub(crate) fn is_of_adapter(profile: &Profile, operation: &Operation) -> bool {
+    let kernels = operation.kernels(profile);
+    let of_adapter =
+        |(name, ..): &(StringId, u64, i64)| is_adapter(profile.trace.strings.get(*name));
+    !kernels.is_empty() && kernels.iter().all(of_adapter)
 }
 
 /// Bytes per activation element, by the precision that a GEMM computes in.
