@@ -4,6 +4,7 @@ mod cross_entropy;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod unused_logits;
 
 use crate::findings::engine::assessment::Band;
 use crate::findings::engine::compute::impact_of_gap;
@@ -63,8 +64,13 @@ fn usual_passes(input: &Input, operation: &Operation, kind: ReductionKind) -> Op
     Some(Band(low * share, high * share))
 }
 
-pub(super) const DOCS: Docs =
-    || [rule::docs(cross_entropy::RULES), rule::docs(rules::RULES)].concat();
+pub(super) const DOCS: Docs = || {
+    let of_logits = [
+        rule::docs(cross_entropy::RULES),
+        rule::docs(unused_logits::RULES),
+    ];
+    [of_logits.concat(), rule::docs(rules::RULES)].concat()
+};
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let observed = rows.iter().map(|row| {
@@ -91,7 +97,15 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .iter()
         .flat_map(|loss| rule::find(input, cross_entropy::RULES, vec![loss]));
     let losses: Vec<Finding> = losses.collect();
-    outcome.findings = [losses, found, unmodeled(input, rows, &gate, "reduction")].concat();
+    let unused = unused_logits::unused(input);
+    let unused = rule::find(input, unused_logits::RULES, unused.iter().collect());
+    outcome.findings = [
+        losses,
+        unused,
+        found,
+        unmodeled(input, rows, &gate, "reduction"),
+    ]
+    .concat();
     outcome.add_notes(launch_scale_note(input, rows));
 }
 
