@@ -5,6 +5,7 @@ use crate::base::tally::tallied;
 use crate::findings::prelude::*;
 use crate::names::is_adapter;
 use crate::profile::gpu::timeline::GpuClass;
+use crate::profile::operations::kinds::gemm::is_of_adapter;
 use crate::trace::ByName;
 
 /// Adapters below this share of the run are not reported.
@@ -32,11 +33,43 @@ fn issue(source: &Source) -> Option<Issue> {
         .map(|(name, n, ns)| (source.name(name), n, ns));
     let table = source.kernels_table("adapter_kernels", "Kernels of adapters", rows.collect());
     let words = vec![("kernels", format::counted(adapters.len() as u64, "kernel"))];
-    let issue = Issue::new(Kind::Adapters, ns).saving(Impact::possible(ns), []);
+    // At the roofline an adapter takes next to nothing but its launches.
+    let operations = input.operations();
+    let operations = operations.filter(|(_, operation, _)| is_of_adapter(profile, operation));
+    let operations: Vec<(usize, i64)> = operations
+        .map(|(at, operation, _)| (at, operation.kernel_ns))
+        .collect();
+    let slow_ns = sum(operations
+        .iter()
+        .map(|(at, _)| beyond_roofline_ns(input, *at)));
+    let slow_ns = slow_ns.min(ns);
+    let impact = Impact {
+        low_ns: slow_ns,
+        mid_ns: i64::midpoint(slow_ns, ns),
+        ..Impact::possible(ns)
+    };
+    let at = operations.iter().map(|(at, _)| *at).collect();
+    let issue = Issue::new(Kind::Adapters, ns).saving(impact, operations);
     Some(Issue {
+        operations: at,
         events: adapters.iter().take(10).map(|work| work.event).collect(),
         words,
         tables: vec![table],
         ..issue
+    })
+}
+
+/// How much longer an operation takes than at the roofline; nothing without a roofline, or below the time of a launch.
+fn beyond_roofline_ns(input: &Input, at: usize) -> i64 {
+    /// A kernel takes about as long, however little it does.
+    const LAUNCH_NS: i64 = 2_000;
+    let (operation, evaluation) = (input.operation(at), input.evaluation(at));
+    let n = operation.n_calls() as i64;
+    let roofline_ns = evaluation
+        .plausible()
+        .map(|one| (operation.kernel_ns as f64 * one.percent_of_roofline / 100.0).round() as i64);
+    roofline_ns.map_or(0, |ns| {
+        let least_ns = ns.max(LAUNCH_NS.saturating_mul(n));
+        operation.kernel_ns.saturating_sub(least_ns).max(0)
     })
 }

@@ -35,8 +35,10 @@ pub(super) fn issues(source: &Source) -> Vec<Issue> {
     // GEMMs have the tokens as rows, possibly padded.
     for (_, operation, _) in input.operations() {
         if is_of_tokens(operation) {
-            let tensors = operation.tensors(input.profile);
-            of_batch.extend(tensors.first().and_then(|tensor| rows(tensor.shape)));
+            // A bias may come before the operand with the tokens.
+            let tensors = operation.tensors(input.profile).into_iter();
+            let mut tensors = tensors.filter(|tensor| tensor.shape.len() > 1);
+            of_batch.extend(tensors.next().and_then(|tensor| rows(tensor.shape)));
         }
     }
     if of_batch.is_empty() {

@@ -1,6 +1,6 @@
 //! How steps are launched: padding to a captured size, many graphs, slow launches, a slow first layer.
 
-use super::passes::{Pass, Role};
+use super::passes::{Kernel, Pass, Role};
 use super::{Issue, Kind, Source};
 use crate::base::interval::{Interval, gaps_in, union};
 use crate::base::stats::median_ns;
@@ -43,11 +43,14 @@ pub(super) fn padding(source: &Source) -> Vec<Issue> {
         return Vec::new();
     };
     let modeled = without_padding(input, empty(&mut of_time.iter()).unwrap_or(0.0));
-    let confirmed = steps.iter().filter(|(one, ..)| one.is_in_grids);
-    let unmodeled: Vec<(usize, i64)> = confirmed
+    // An annotation says what the engine pads to; other sources may be unrelated to the graph.
+    let is_sure = |one: &Padded| one.is_in_grids || one.source == Sizes::Recorded;
+    let sure = steps.iter().filter(|(one, ..)| is_sure(one));
+    let unmodeled: Vec<(usize, i64)> = sure
         .flat_map(|(one, ..)| empty_rows(source, serving, one))
         .collect();
-    let by_grids = !unmodeled.is_empty();
+    let is_unmodeled = !unmodeled.is_empty();
+    let by_grids = is_unmodeled && steps.iter().any(|(one, ..)| one.is_in_grids);
     let savings = times_by_operation(modeled.into_iter().chain(unmodeled));
     let saved_ns = sum(savings.iter().map(|(_, ns)| *ns));
     let mut words = padding_words(input, serving, longest);
@@ -56,6 +59,7 @@ pub(super) fn padding(source: &Source) -> Vec<Issue> {
         ("percent", format::percent(percent)),
         holds("priced", saved_ns > 0),
         holds("by_grids", by_grids),
+        holds("unmodeled", is_unmodeled),
     ]);
     let time_ns = sum(steps.iter().map(|(_, ns, _)| *ns));
     let issue = Issue {
@@ -115,7 +119,7 @@ fn ridge_rows(input: &Input) -> Option<f64> {
     input.gpu()?.ridge_flops_per_byte(basis)
 }
 
-/// The time of empty rows in a step whose launch grids confirm them, for operations without a model: that of GEMMs down
+/// The time of empty rows in a step whose captured size is certain, for operations without a model: that of GEMMs down
 /// to the rows from which on they are bound by arithmetic, and that of kernels with a workgroup for each row.
 fn empty_rows(source: &Source, serving: &Serving, of: &Padded) -> Vec<(usize, i64)> {
     let (input, mut grids) = (source.input, RowGrids::new());
@@ -246,6 +250,13 @@ fn slow_launch(source: &Source) -> Option<Issue> {
     })
 }
 
+/// From the start of each attention kernel to that of the next.
+fn layer_times(attention: &[&Kernel]) -> Vec<i64> {
+    let layers = attention.iter().zip(attention.iter().skip(1));
+    let layers = layers.map(|(one, next)| next.start_ns.saturating_sub(one.start_ns));
+    layers.collect()
+}
+
 /// The first layer of the first step, if it takes far longer than the others. In training, the backward pass comes
 /// between the layers.
 pub(super) fn cold_start(source: &Source) -> Vec<Issue> {
@@ -255,23 +266,24 @@ pub(super) fn cold_start(source: &Source) -> Vec<Issue> {
     /// Relative to the step.
     const LEAST_SHARE: f64 = 0.01;
     let issues = || {
-        let first = source.passes.all.iter();
-        let pass = first.min_by_key(|pass| pass.span().map_or(i64::MAX, |span| span.start_ns))?;
-        let attention = pass.kernels.iter();
-        let attention: Vec<_> = attention
-            .filter(|kernel| kernel.role == Role::Attention)
-            .collect();
-        let layers = attention.iter().zip(attention.iter().skip(1));
-        let layers = layers.map(|(one, next)| next.start_ns.saturating_sub(one.start_ns));
-        let layers: Vec<i64> = layers.collect();
+        let passes = source.passes.all.iter();
+        let by_start = passes.arranged_by_key(|pass| pass.span().map(|span| span.start_ns));
+        let mut by_start = by_start.into_iter().filter(|pass| !pass.kernels.is_empty());
+        let pass = by_start.next()?;
+        let attention = pass.attention();
+        let layers = layer_times(&attention);
         let (first_ns, others) = layers.split_first()?;
         let median_ns = median_ns(others.to_vec())?;
         let more_ns = first_ns.saturating_sub(median_ns);
         let span_ns = pass.span()?.length();
-        let is_far = others.len() >= LEAST_LAYERS
-            && *first_ns >= median_ns.saturating_mul(FAR)
+        let is_far = |first_ns: &i64| *first_ns >= median_ns.saturating_mul(FAR);
+        let is_cold = others.len() >= LEAST_LAYERS
+            && is_far(first_ns)
             && more_ns as f64 >= span_ns as f64 * LEAST_SHARE;
-        if !is_far || source.input.profile.is_training() {
+        // What takes as long in the next step is not a start.
+        let next = by_start.next().map(|pass| layer_times(&pass.attention()));
+        let recurs = next.is_some_and(|layers| layers.first().is_some_and(is_far));
+        if !is_cold || recurs || source.input.profile.is_training() {
             return None;
         }
         let events = &source.input.profile.trace.events;

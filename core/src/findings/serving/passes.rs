@@ -75,6 +75,14 @@ impl Pass {
         self.kernels.first()?.call
     }
 
+    /// Its attention kernels, in order.
+    pub(super) fn attention(&self) -> Vec<&Kernel> {
+        let kernels = self.kernels.iter();
+        kernels
+            .filter(|kernel| kernel.role == Role::Attention)
+            .collect()
+    }
+
     /// From its first start to its last end.
     pub(super) fn span(&self) -> Option<Interval> {
         self.kernels.iter().map(Kernel::span).reduce(Interval::hull)

@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         model: "decode more requests at once, so that each weight that is read serves more tokens; the other findings say where the rest of the time goes.",
         kernel: "the kernels that read weights and KV cache determine this time; their own findings name the slowest.",
         notes: &[
-            "The estimate is the time of all decode steps at 75, 87.5 and 100 % of the memory bandwidth: an upper bound for what all other findings save together, so it is not added to theirs.",
+            "The time of all decode steps at 75, 87.5 and 100 % of the memory bandwidth is an upper bound for what all findings save together, so the estimate is not added to theirs.",
             "{experts?Weights of experts are counted as if tokens chose them evenly; less even choices read fewer of them.|}",
         ],
         saves: Saves::Evidence,
@@ -138,7 +138,8 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         kernel: "nothing to gain in a kernel.",
         notes: &[
             "{priced?The estimate is that part of the operations that are bound by arithmetic; what reads weights takes as long without empty rows.|Where steps are bound by memory, empty rows cost next to nothing: weights are read all the same.}",
-            "{by_grids?Launch grids of norms, activations and other kernels with a workgroup for each row confirm the captured size. The shapes of GEMMs are not recorded: their time counts down to {ridge} rows, below which reading weights determines it on this GPU.|}",
+            "{by_grids?Launch grids of norms, activations and other kernels with a workgroup for each row confirm the captured size.|}",
+            "{unmodeled?The shapes of GEMMs are not recorded: their time counts down to {ridge} rows, below which reading weights determines it on this GPU.|}",
         ],
         saves: Saves::Evidence,
         ..STEP
@@ -166,7 +167,9 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         issue: "Low-rank adapters (LoRA) run beside the GEMMs of the model, in {kernels} of their own: {time}.",
         model: "if all requests use the same adapter, merge it into the weights (`merge_and_unload()`); otherwise adapt fewer projections, and keep the limits of rank and number of adapters (`--max-lora-rank`, `--max-loras`) at what is served.",
         kernel: "join the two GEMMs of an adapter, or those of projections with the same input, in one kernel: each is about as short as its launch.",
-        notes: &["The upper end is their whole time, which merging saves."],
+        notes: &[
+            "The lower end is what they take beyond the roofline, and beyond 2 µs a launch; the upper end is their whole time, which merging saves.",
+        ],
         saves: Saves::Evidence,
         effect: Effect::FewerLaunches,
         ..STEP
@@ -191,7 +194,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         when: "steps that only prefill continue the prompt of the step before, with at most half of the tokens that make GEMMs compute-bound",
         applies: |_, issue| issue.kind == Kind::SmallChunks,
         title: "Prefill in chunks of {tokens}",
-        issue: "{steps} continue the prompt of the step before with at most {tokens}: {time}; each reads all weights again, and GEMMs are compute-bound only from about {enough} on.",
+        issue: "{steps} continue the prompt of the step before with at most {tokens}: {took}; each reads all weights again, and GEMMs are compute-bound only from about {enough} on.",
         model: "prefill in larger chunks ({flag}), at least while no request decodes.",
         kernel: "nothing to gain in a kernel: with so few tokens, GEMMs are bound by reading weights.",
         notes: &[
@@ -230,7 +233,7 @@ pub(super) const RULES: &[Rule<Issue>] = &[
     },
     Rule {
         key: "cold_first_layer",
-        when: "the first layer of the first step takes at least three times as long as the median of the others",
+        when: "the first layer of the first step takes at least three times as long as the median of the others, and that of the next step does not",
         applies: |_, issue| issue.kind == Kind::ColdStart,
         title: "Cold start in the first layer",
         issue: "The first layer takes {more} more than the others ({first} against a median of {median}){overhead_said}.",

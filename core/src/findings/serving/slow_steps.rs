@@ -193,14 +193,19 @@ pub(super) fn small_chunks(source: &Source) -> Vec<Issue> {
         let saved: Vec<(Option<usize>, i64)> = saved.collect();
         let saved_ns = sum(saved.iter().map(|(_, ns)| *ns));
         let by_operation = saved.iter().filter_map(|(of, ns)| Some(((*of)?, *ns)));
+        let lengths = small.iter().filter_map(|(step, ..)| step.length);
+        let time_ns = sum(lengths.map(|length| length.ns));
+        let share = percent_of(time_ns, input.total_ns()?).map(format::percent)?;
         let words = vec![
+            (
+                "took",
+                format!("{} ({share} of the run)", format::time_ns(time_ns)),
+            ),
             ("steps", format::counted(small.len() as u64, "step")),
             ("tokens", format::counted(most, "token")),
             ("enough", format::counted(enough.round() as u64, "token")),
             ("flag", prefill_tokens_flag(source)),
         ];
-        let lengths = small.iter().filter_map(|(step, ..)| step.length);
-        let time_ns = sum(lengths.map(|length| length.ns));
         let issue = Issue::new(Kind::SmallChunks, time_ns)
             .saving(Impact::at_most(saved_ns), times_by_operation(by_operation));
         Some(Issue {

@@ -265,6 +265,18 @@ fn graphs_for_more_requests_than_a_step_has() {
     );
 }
 
+/// 260 requests in a graph for 512, as its engine says. On this GPU GEMMs are bound by arithmetic from 134 rows on, so
+/// they take 260 of 512 parts of their time.
+#[test]
+fn rows_that_an_engine_pads_to_cost_what_is_bound_by_arithmetic() {
+    let step = |name: &str| replay(name, &layers(10, &[(GEMM, 50.0)]));
+    let padded = step("decode[bs=260/512 tok=260 d=260]");
+    assert_eq!(figures(&padded, "graph_padding"), Some((500, Some(246))));
+    // Down to 134 of 512.
+    let padded = step("decode[bs=17/512 tok=17 d=17]");
+    assert_eq!(figures(&padded, "graph_padding"), Some((500, Some(369))));
+}
+
 /// 17 requests in a graph for 512, by the operator after it and the launch grids of norms and rotary embeddings.
 #[test]
 fn graphs_for_far_more_requests_cost_what_is_bound_by_arithmetic() {
@@ -384,6 +396,22 @@ fn work_that_depends_on_no_batch_is_done_once() {
     for rows in ["1024", "3200", "6400"] {
         assert_eq!(figures(&converting(rows), key), None, "{rows}");
     }
+    // 1 024 tokens, which are the rows of a GEMM with a bias, and of what is added to its result.
+    let table = (0..10).fold(Timetable::new(), |table, layer| {
+        let at = 3_000 + layer * 100;
+        table
+            .call(
+                "aten::addmm",
+                "1280, 1024x1280, 1280x1280",
+                GEMM,
+                at..at + 50,
+            )
+            .call("aten::add", "1x1024x1280*2", "add_kernel", at + 50..at + 62)
+    });
+    assert_eq!(
+        figures(&table.annotation("model_inference", 0..2_000), key),
+        None
+    );
 }
 
 /// Ten GEMMs that read 134 MB each: 25.3 µs at 5.3 TB/s. They take 30 µs each, and the step 300.
@@ -463,8 +491,22 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
     let said = asides(&profile, &report).together;
     assert_contains(
         said.as_deref().unwrap_or_default(),
-        &["Finding 1 is the limit of what the others save, and is not added."],
+        &["Finding 2 is the limit of what the others save, and is not added."],
     );
+    // It promises what is left beyond them.
+    let limit = findings.ranked.iter().map(|one| &one.finding);
+    let limit = limit.clone().find(|one| one.effect == Effect::Limit);
+    let left = limit.and_then(|one| one.impact).map(|one| one.mid_ns);
+    let cause = findings.ranked.first().and_then(|one| one.finding.impact);
+    let before = outcome(&far).findings.into_iter();
+    let before = before
+        .filter(|one| one.effect == Effect::Limit)
+        .find_map(|one| one.impact);
+    let expected = before
+        .zip(cause)
+        .map(|(all, cause)| all.mid_ns - cause.mid_ns);
+    assert!(left.is_some());
+    assert_eq!(left, expected);
 }
 
 #[test]

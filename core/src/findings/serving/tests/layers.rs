@@ -78,3 +78,23 @@ fn a_first_layer_that_starts_cold() {
     assert_eq!(figures(&training, "cold_first_layer"), None);
     assert_eq!(figures(&with(500, 4), "cold_first_layer"), None);
 }
+
+/// In each of two steps, the first of ten layers takes 500 µs and the others 100: it waits for something in each.
+#[test]
+fn a_first_layer_that_is_slow_in_each_step_does_not_start_cold() {
+    let starts = |first_us: [u32; 2]| {
+        let mut table = Timetable::new();
+        for (step, first_us) in (0..).zip(first_us) {
+            let at = step * 10_000;
+            table = table.annotation(DECODE, at..at + 5_000);
+            for layer in 0..10 {
+                let start = at + 1_000 + layer * 100 + if layer > 0 { first_us - 100 } else { 0 };
+                let op = table.op("my::attention", start - 50..start - 10);
+                table = op.launched(ATTENTION, start - 40..start - 30, start..start + 50);
+            }
+        }
+        figures(&table, "cold_first_layer")
+    };
+    assert_eq!(starts([500, 100]), Some((400, None)));
+    assert_eq!(starts([500, 500]), None);
+}
