@@ -157,6 +157,7 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     (Python("multiprocessing/pool.py", &["get", "wait", "join"]), Waiting),
     (Python("concurrent/futures/_base.py", &["result", "wait"]), Waiting),
     (Python("concurrent/futures/thread.py", &["shutdown"]), Waiting),
+    (Python("vllm/distributed/device_communicators/shm_broadcast.py", &["acquire_read", "acquire_write", "dequeue", "enqueue"]), Waiting),
     (Python("zmq/sugar/", &["recv", "recv_multipart", "poll", "recv_pyobj"]), Waiting),
     (Python("torch/distributed/distributed_c10d.py", &["barrier", "monitored_barrier", "all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list"]), Waiting),
     // `<built-in method load of _pickle.Unpickler object at 0x7f…>`

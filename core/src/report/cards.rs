@@ -164,6 +164,7 @@ const LATE_LAUNCHES: &[&str] = &[
     "eager_steps",
     "graph_breaks",
     "slow_launches",
+    "piecewise_launches",
     "step_loop",
 ];
 

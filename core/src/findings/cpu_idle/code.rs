@@ -12,7 +12,7 @@ use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::compiled_region::is_compiled_region;
 use crate::names::cpu_activity::CpuActivity::{
-    self, Allocation, Compilation, DataLoading, GraphCapture,
+    self, Allocation, Compilation, DataLoading, GraphCapture, Preprocessing, ReadBack,
 };
 use crate::names::gemm::is_factorization;
 use crate::names::words;
@@ -53,12 +53,23 @@ impl<'a> ObservedCode<'a> {
         let (checks, single): (Vec<&CodeRow>, Vec<&CodeRow>) = single
             .into_iter()
             .partition(|row| is_anomaly_check(input.profile, row));
-        // Workers take over whatever part of loading takes the time.
+        // Workers take over whatever part of loading, or of preprocessing, takes the time.
         let (loading, single): (Vec<&CodeRow>, Vec<&CodeRow>) = single
             .into_iter()
             .partition(|row| row.activity == Some(DataLoading));
-        let groups = single.into_iter().map(|row| vec![row]);
-        let groups = groups.chain([allocation, checks, loading]);
+        let (preprocessing, single): (Vec<&CodeRow>, Vec<&CodeRow>) = single
+            .into_iter()
+            .partition(|row| row.activity == Some(Preprocessing));
+        // An operator reads values through another one: `aten::item` through `aten::_local_scalar_dense`.
+        let at_one_place = single.into_iter().map(|row| (reads_at(row), row));
+        let at_one_place: Vec<(Option<_>, Vec<&CodeRow>)> = grouped(at_one_place, Vec::push);
+        let groups = at_one_place
+            .into_iter()
+            .flat_map(|(place, rows)| match place {
+                Some(_) => vec![rows],
+                None => rows.into_iter().map(|row| vec![row]).collect(),
+            });
+        let groups = groups.chain([allocation, checks, loading, preprocessing]);
         let groups = groups.filter_map(|rows| {
             let (&row, others) = rows.split_first()?;
             Some(ObservedCode {
@@ -113,6 +124,8 @@ impl<'a> ObservedCode<'a> {
         const LEAST_PART: i64 = 16;
         let least_ns = self.ns() / LEAST_PART;
         let others = self.others.iter().copied();
+        // Operators of one place that call each other are named by one of them.
+        let others = others.filter(|_| reads_at(self.row).is_none());
         std::iter::once(self.row).chain(others.filter(move |row| row.all.ns >= least_ns))
     }
 
@@ -207,6 +220,12 @@ fn is_anomaly_check(profile: &Profile, row: &CodeRow) -> bool {
         })
 }
 
+/// Where an operator reads a value back; `None` for anything else.
+fn reads_at(row: &CodeRow) -> Option<&str> {
+    let file = row.place.file.as_deref()?;
+    (row.activity == Some(ReadBack) && row.place.function.contains("::")).then_some(file)
+}
+
 /// Whether code without a telling name runs in gaps that are not simply launches of many kernels.
 fn is_long_work(row: &CodeRow) -> bool {
     let function = &row.place.function;
@@ -278,13 +297,15 @@ impl Subject for ObservedCode<'static> {
         );
         let is_one = observed.named_rows().count() == 1;
         if is_one {
-            let gaps = format::counted(row.all.count, "gap");
+            let n_gaps = observed.rows().map(|row| row.all.count).sum();
+            let gaps = format::counted(n_gaps, "gap");
             time.push_str(&format!(" in {gaps}"));
             // A gap may be longer than this code's part of it.
-            if row.all.count > 1 {
+            let longest_ns = observed.rows().map(|row| row.longest_ns).max();
+            if n_gaps > 1 {
                 time.push_str(&format!(
                     ", up to {} in each",
-                    format::time_ns(row.longest_ns)
+                    format::time_ns(longest_ns.unwrap_or(0))
                 ));
             }
         }

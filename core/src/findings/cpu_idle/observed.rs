@@ -49,8 +49,10 @@ impl<'a> Observed<'a> {
         };
         let is_large = |observed: &Observed| {
             let is_reportable = idle.is_flagged() || observed.cause != IdleCause::Unknown;
-            // If findings about code cover most of it, the rest only deserves a finding if it is large by itself.
-            let least = match observed.taken.ns > observed.left_ns() {
+            // If findings about code cover most of it, the rest only deserves a finding if it is large by itself. So do
+            // the gaps that kernels leave in any case.
+            let is_rest = observed.taken.ns > observed.left_ns() || observed.is_least_distance();
+            let least = match is_rest {
                 true => thresholds.idle_code_percent,
                 false => least,
             };
@@ -150,8 +152,11 @@ impl<'a> Observed<'a> {
     pub(super) fn is_least_distance(&self) -> bool {
         const NEARLY_ALL: f64 = 0.9;
         let least_ns = self.gaps.least_distance_ns as f64;
-        matches!(self.cause, IdleCause::Queued | IdleCause::Unknown)
-            && least_ns >= NEARLY_ALL * self.gaps.all.ns as f64
+        let is_on_gpu = |cause| {
+            use IdleCause::{InGraph, Queued, Unknown};
+            matches!(cause, Queued | InGraph | Unknown)
+        };
+        is_on_gpu(self.cause) && least_ns >= NEARLY_ALL * self.gaps.all.ns as f64
     }
 
     /// Whether gaps are far longer than what one kernel leaves to the next, or nearly all of their time is in one.
@@ -189,6 +194,16 @@ impl<'a> Observed<'a> {
             && !self.idle.has_graphs
             && n_small * 2 > working.count()
             && self.idle.idle_percent() > MOST_OF_RUN_PERCENT
+    }
+
+    /// Whether most steps only decode, in a trace whose steps are launched as many graphs.
+    pub(super) fn are_graphs_pieces(&self, input: &Input) -> bool {
+        let Some(serving) = input.profile.serving() else {
+            return false;
+        };
+        let working = serving.steps.iter().filter(|step| step.activity.is_some());
+        let n_decodes = serving.of(Some(Phase::Decode)).count();
+        serving.shape.kind == ShapeKind::PiecewiseGraph && n_decodes * 2 > working.count()
     }
 
     /// Whether the CPU spends most of the gaps in launch calls that take far longer than usual.

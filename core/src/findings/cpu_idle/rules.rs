@@ -100,7 +100,7 @@ pub(super) const RULES: &[Rule<Observed>] = &[
     Rule {
         key: "queued",
         when: "nearly all of it is in gaps no longer than what one kernel leaves to the next",
-        applies: |_, observed| observed.is_least_distance(),
+        applies: |_, observed| observed.is_least_distance() && observed.cause != IdleCause::InGraph,
         title: "Short kernels leave short gaps",
         issue: "There is a short gap before each kernel: the GPU is idle for {time}.",
         model: "{first}{compiled?replay the compiled code as GPU graphs (`mode=\"reduce-overhead\"`), which shortens the gaps, and look for graph breaks, at which kernels stay apart|compile or fuse the operations of these kernels, so that fewer and longer kernels remain; a GPU graph shortens the gaps}.",
@@ -123,6 +123,17 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             let flag = flag.map_or(String::new(), |flag| format!("remove {flag}, "));
             vec![("eager_flag", flag)]
         },
+        ..LAUNCH_BOUND
+    },
+    Rule {
+        key: "piecewise_launches",
+        when: "kernels finish before the next launch, in steps of which most only decode and are launched as many graphs",
+        applies: |input, observed| {
+            observed.cause == IdleCause::LaunchBound && observed.are_graphs_pieces(input)
+        },
+        title: "Launch-bound: decode in piecewise graphs",
+        issue: "Decode steps are launched in many graphs with other kernels between them, which finish before the next launch: the GPU is idle for {time}.",
+        model: "capture decode as one graph: with vLLM a `cudagraph_mode` of `FULL_DECODE_ONLY` or `FULL_AND_PIECEWISE` in `--compilation-config`, where the attention backend allows it.",
         ..LAUNCH_BOUND
     },
     Rule {

@@ -34,17 +34,20 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
             .all(|at| !is_apart(at) && (outer.operations.contains(at) || is_saved(at)))
 }
 
-/// Patterns of findings about the same idle time, once seen in the running code and once in its driver calls.
-const SAME_TIME: [&str; 2] = ["memory_allocation", "allocator_calls"];
+/// Patterns of findings about the same idle time: seen in the running code and in its driver calls, or in launches and
+/// in steps.
+const SAME_TIME: [[&str; 2]; 2] = [
+    ["memory_allocation", "allocator_calls"],
+    ["piecewise_launches", "piecewise_decode"],
+];
 
 /// Whether a finding is about the time of another one, which saves as much. One with more to say, such as failed
 /// allocations, stays separate.
 fn is_same_time(inner: &Finding, outer: &Finding) -> bool {
     let most_ns = |finding: &Finding| finding.impact.map(|impact| impact.high_ns);
+    let is_of = |pair: &[&str; 2]| [inner, outer].iter().all(|one| pair.contains(&one.pattern));
     inner.pattern != outer.pattern
-        && [inner, outer]
-            .iter()
-            .all(|one| SAME_TIME.contains(&one.pattern))
+        && SAME_TIME.iter().any(is_of)
         && inner.priority >= Priority::Medium
         && most_ns(outer) >= most_ns(inner)
 }

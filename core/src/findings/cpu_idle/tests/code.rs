@@ -109,6 +109,34 @@ fn the_parts_of_loading_are_one_finding() {
     );
 }
 
+/// Preprocessing has one remedy, whichever part takes long; `.item()` reads through another operator.
+#[test]
+fn code_with_one_remedy_is_one_finding() {
+    let found = |parts: [(&str, &str); 2]| {
+        let profile = between(|trace| {
+            let trace = trace.frame("serve.py(31): handle", 35..1_000);
+            let [(category, one), (other_category, other)] = parts;
+            let trace = trace.on_host(category, one, 100..600);
+            trace.on_host(other_category, other, 600..900)
+        });
+        let findings = analyzed(&profile).1.into_iter();
+        let titles = findings.map(|one| one.title);
+        titles
+            .filter(|title| title.starts_with("800 of 980 µs"))
+            .collect::<Vec<_>>()
+    };
+    let images = [
+        (FRAME, "PIL/ImageFile.py(200): load"),
+        (FRAME, "PIL/Image.py(2200): resize"),
+    ];
+    let titled =
+        "800 of 980 µs of idle time: `load` in `ImageFile.py:200` and `resize` in `Image.py:2200`";
+    assert_eq!(found(images), [titled]);
+    let reads = [(OP, "aten::item"), (OP, "aten::_local_scalar_dense")];
+    let titled = "800 of 980 µs of idle time: `aten::item` in `serve.py:31`";
+    assert_eq!(found(reads), [titled]);
+}
+
 /// Three functions one after the other, none of which takes half of the gap.
 #[test]
 fn functions_one_after_the_other_are_each_named() {
