@@ -269,7 +269,11 @@ pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
         )
     }));
     sentences.extend(largest_kind(facts));
-    let reason = Reason::of(facts).and_then(|reason| reason.sentence(facts));
+    let reason = Reason::of(facts);
+    if reason != Some(Reason::Late) {
+        sentences.extend(waiting::sentence(facts));
+    }
+    let reason = reason.and_then(|reason| reason.sentence(facts));
     sentences.extend(reason.or_else(|| little_use(facts)));
     sentences.extend(across_hosts(facts));
     sentences.push(match facts.n_gpus {

@@ -1,12 +1,13 @@
 //! The rules for copies and communication.
 
 use super::assess::{CopyAssessment, Facts};
-use super::communication;
+use super::communication::{self, is_mostly_transfer};
 use super::issues::{About, Issue, issues};
 use super::messages::Reason;
 use crate::findings::engine::pattern::Pattern;
 use crate::findings::fill;
 use crate::findings::prelude::*;
+use crate::names::collective::Purpose;
 use crate::profile::gpu::copies::DdpCopy;
 use crate::profile::gpu::copies::Direction::{
     DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
@@ -170,6 +171,15 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         when: "exposed communication is mostly FP32 messages beside computation in BF16, FP16 or narrower types",
         applies: |_, issue| issue.blocks_by(Reason::Wide),
         title: "Communication in FP32 beside 16-bit computation",
+        ..BLOCKING
+    },
+    Rule {
+        when: "exposed communication is between the stages of a pipeline, and hardly any of it is transfer",
+        applies: |_, issue| {
+            let is_of_stages = issue.facts.collectives.purpose == Some(Purpose::Stages);
+            issue.is_blocking() && is_of_stages && !is_mostly_transfer(issue.facts)
+        },
+        title: "Pipeline stages wait for each other",
         ..BLOCKING
     },
     Rule {

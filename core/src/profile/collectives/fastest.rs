@@ -24,23 +24,36 @@ const TINY_BYTES: f64 = 65_536.0;
 /// … which is no longer than this, also between hosts.
 const MOST_LATENCY_NS: i64 = 200_000;
 
-/// Compares collectives with equal keys in the same process group.
+/// Compares collectives with equal keys in the same process group. All-reduces of unknown size are compared with those
+/// of the same kernel in the same replay of a graph: the layers of a model reduce results of one size.
 pub(super) fn beyond_fastest(all: &[(String, One)]) -> i64 {
-    let transfers = all.iter().filter(|(_, one)| moves_the_same(&one.key));
     let is_tiny = |key: &Key| key.message_bytes().is_some_and(|bytes| bytes <= TINY_BYTES);
-    let alike = transfers.map(|(spelled, one)| {
-        let key = (spelled, &one.group, is_tiny(&one.key));
-        (key, one.on.1.length())
+    let alike = all.iter().filter_map(|(spelled, one)| {
+        let of_graph = match moves_the_same(&one.key) {
+            true => None,
+            false => Some(one.of_graph.filter(|_| is_of_layers(&one.key))?),
+        };
+        let key = (spelled, &one.group, of_graph, is_tiny(&one.key));
+        Some((key, one.on.1.length()))
     });
     let alike = grouped(alike, Vec::push).into_iter();
     sum(alike.map(|((.., is_tiny), lengths): (_, Vec<i64>)| beyond(&lengths, is_tiny)))
 }
 
+/// Whether it is an all-reduce of unknown size.
+fn is_of_layers(key: &Key) -> bool {
+    use CollectiveKind::{AllReduce, AllReduceNorm};
+    matches!(key.kind, AllReduce | AllReduceNorm) && !is_sized(key)
+}
+
+fn is_sized(key: &Key) -> bool {
+    key.elements.is_some() || key.bytes.is_some()
+}
+
 /// Whether equal ones move the same amount of data. A receive in a pipeline stage waits by design.
 fn moves_the_same(key: &Key) -> bool {
     use CollectiveKind::{Barrier, SendReceive, Unknown};
-    let is_sized = key.elements.is_some() || key.bytes.is_some();
-    is_sized && !key.is_uneven && !matches!(key.kind, SendReceive | Barrier | Unknown)
+    is_sized(key) && !key.is_uneven && !matches!(key.kind, SendReceive | Barrier | Unknown)
 }
 
 fn beyond(lengths: &[i64], is_tiny: bool) -> i64 {

@@ -24,8 +24,8 @@ use crate::profile::Profile;
 use crate::profile::gpu::exposed::{Exposed, OnGpu};
 use crate::profile::gpu::kernels::GpuWork;
 use crate::profile::gpu::timeline::GpuClass;
-use crate::profile::launch::process;
-use crate::trace::EventId;
+use crate::profile::launch::{is_graph_call, process};
+use crate::trace::{EventId, StringId};
 use fastest::beyond_fastest;
 use key::{group, key};
 use purpose::Purposes;
@@ -204,6 +204,8 @@ struct One {
     group: String,
     purpose: Purpose,
     on: OnGpu,
+    /// The launch of the graph that it belongs to, and its kernel.
+    of_graph: Option<(EventId, StringId)>,
     staging_ns: i64,
 }
 
@@ -242,6 +244,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
             group: of_group,
             purpose,
             on,
+            of_graph: launch_of_graph(profile, work).map(|launch| (launch, work.name)),
         };
         all.push((spelled, one));
     }
@@ -264,6 +267,11 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
         .groups
         .arrange_by_largest(|group| (group.exposed_ns, group.time_ns));
     summary
+}
+
+fn launch_of_graph(profile: &Profile, work: &GpuWork) -> Option<EventId> {
+    let launch = work.launched_by?;
+    is_graph_call(&profile.trace, launch).then_some(launch)
 }
 
 fn repeated_time(profile: &Profile, exposed: &Exposed) -> Option<RepeatedTime> {

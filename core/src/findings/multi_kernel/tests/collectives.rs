@@ -25,6 +25,27 @@ fn the_size_of_a_collective_of_a_graph_is_unknown() {
     assert_eq!(first(&profile)[..5], ["all-reduce", "–", "–", "–", "1"]);
 }
 
+/// Six all-reduces of unknown size in one replay, 10 µs each, but for the first.
+#[test]
+fn an_all_reduce_of_a_graph_that_takes_far_longer_than_the_others_waits() {
+    let titles = |first_us: u32| {
+        let start = Timetable::new().without_flows();
+        let start = (start.runtime("cudaGraphLaunch", 1, 1..2), 100);
+        let (table, _) = (0..6).fold(start, |(table, at), nth| {
+            let end = at + 50 + if nth == 0 { first_us } else { 10 };
+            let table = table.kernel(1, "gemm", at..at + 50);
+            let reduces = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
+            (table.kernel(1, reduces, at + 50..end), end)
+        });
+        let outcome = outcome(&table.profile(), &ReportOptions::default());
+        let titles = outcome.findings.into_iter().map(|one| one.title);
+        titles.collect::<Vec<_>>()
+    };
+    let late = "Collectives wait for late ranks".to_owned();
+    assert!(titles(500).contains(&late), "{:?}", titles(500));
+    assert!(!titles(10).contains(&late));
+}
+
 /// A collective without a recorded call still counts.
 #[test]
 fn communication_without_its_call_counts() {
