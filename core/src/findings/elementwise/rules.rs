@@ -7,6 +7,7 @@ use crate::findings::loops::steps::advice_for_short;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement, is_random, is_resampling};
+use crate::names::words;
 use crate::profile::operations::kinds::elementwise::could_be_dense;
 
 const OTHERS_IN_GRAPHS: &str = ", or also capture in GPU graphs those that are launched one by one";
@@ -202,6 +203,16 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         ..GAP
     },
     Rule {
+        key: "slow_quantization",
+        when: "it quantizes, below 40 % of the memory bandwidth",
+        applies: |_, observed| is_slow(observed) && is_quantizing(observed.name),
+        title: "Quantization at a low % of the memory bandwidth",
+        issue: "{figures}; it scales and converts to a narrower type.",
+        model: "use the operations of the engine or library that quantize in the norm or the activation before (RMSNorm and quantization, SiLU and quantization in one kernel), or let `torch.compile` merge them; scales that are known ahead (static quantization) need no pass to find the largest value.",
+        kernel: "compare it with a kernel that keeps a row on chip between finding its scale and converting it.",
+        ..GAP
+    },
+    Rule {
         key: "mixed_types",
         when: "its operands have several floating-point types, below 40 % of the memory bandwidth",
         applies: |input, observed| is_slow(observed) && float_types(input, observed).len() > 1,
@@ -329,6 +340,11 @@ fn is_below(percent: Option<f64>, most: f64) -> bool {
 }
 
 /// The floating-point types of its operands of more than one element, each once.
+/// Whether an operator converts to a narrower type with scales.
+fn is_quantizing(name: &str) -> bool {
+    words::holds(name, &["quant"]) && !words::holds(name, &["dequant"])
+}
+
 fn float_types(input: &Input, observed: &Observed) -> Vec<String> {
     let tensors = observed.operation.tensors(input.profile).into_iter();
     let large = tensors.filter(|tensor| tensor.n() > 1.0);

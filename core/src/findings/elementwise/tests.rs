@@ -250,6 +250,15 @@ fn slow_kernels_are_not_what_fusion_saves() {
     assert_eq!(case(300), [""; 0]);
 }
 
+/// 2 048 × 14 336 elements of 2 bytes are read and of 1 byte written, 88 MB: 17 µs at 5.3 TB/s, of 100.
+#[test]
+fn a_slow_quantization_is_no_operation_of_mixed_types() {
+    let args = "2048x14336:signed char, 2048x14336, 2048x1:float";
+    let kernel = "vllm::dynamic_scaled_int8_quant_kernel";
+    let calls = Calls::new().calls(10, "_C::dynamic_scaled_int8_quant", args, kernel, 100);
+    only(&calls.outcome("elementwise"), "slow_quantization");
+}
+
 #[test]
 fn weights_that_are_dequantized_are_to_be_multiplied_as_they_are() {
     let args = "33554432@1, 33554432@1:c10::Float8_e4m3fn";
