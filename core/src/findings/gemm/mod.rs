@@ -194,10 +194,12 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         }
     }
     facts(input, outcome, &observed);
-    // Serving has a finding about adapters.
+    // The analysis of serving steps has a finding about adapters.
+    let is_serving = input.profile.serving().is_some();
+    let is_elsewhere = |one: &Observed| is_serving && is_of_adapter(input.profile, one.operation);
     let (candidates, others): (Vec<&Observed>, Vec<&Observed>) = observed
         .iter()
-        .filter(|observed| !is_of_adapter(input.profile, observed.operation))
+        .filter(|observed| !is_elsewhere(observed))
         .partition(|observed| is_candidate(input, observed, &gate));
     let is_short =
         |observed: &&Observed| is_launch_scale(input, observed.row) && !observed.row.is_anomaly;

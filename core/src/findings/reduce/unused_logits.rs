@@ -11,8 +11,8 @@ use crate::perf::{Work, product};
 use crate::profile::operations::Operation;
 use crate::profile::operations::kinds::gemm::GemmSizes;
 
-/// An output layer has at least this many classes.
-const LEAST_CLASSES: u64 = 8_192;
+/// An output layer has at least this many classes; the hidden sizes of models are smaller.
+const LEAST_CLASSES: u64 = 16_384;
 /// Logits are unused if operations that choose among them take at most this part of their rows.
 const MOST_USED: f64 = 0.25;
 
@@ -70,7 +70,8 @@ fn rows_of(input: &Input, operation: &Operation, classes: u64) -> Option<f64> {
     Some(rows.reduce(f64::max)? * operation.n_calls() as f64)
 }
 
-/// The most rows that one operation chooses from: what sorts, reduces or samples. Others pass rows on.
+/// The most rows that one operation chooses from: what sorts, reduces or samples. Others pass rows on. `None` if nothing
+/// reduces them.
 fn used_rows(input: &Input, classes: u64) -> Option<f64> {
     let chooses = input.operations().filter(|(_, operation, _)| {
         !matches!(
@@ -78,8 +79,13 @@ fn used_rows(input: &Input, classes: u64) -> Option<f64> {
             Family::Gemm | Family::Elementwise | Family::MemoryCopy
         )
     });
-    let rows = chooses.filter_map(|(_, operation, _)| rows_of(input, operation, classes));
-    rows.reduce(f64::max)
+    let rows = chooses.filter_map(|(_, operation, _)| {
+        let is_reduction = operation.family == Family::Reduction;
+        Some((is_reduction, rows_of(input, operation, classes)?))
+    });
+    let rows: Vec<(bool, f64)> = rows.collect();
+    let most = rows.iter().map(|(_, rows)| *rows).reduce(f64::max);
+    most.filter(|_| rows.iter().any(|(is_reduction, _)| *is_reduction))
 }
 
 /// The operations on more rows of logits than are used, and their time; longest first.
