@@ -3,12 +3,15 @@
 //! `torch.utils.checkpoint` calls the forward function again from one of its own Python functions: everything below
 //! that frame is recomputation. In the older variant, also used by training libraries, a backward function first
 //! computes forward and then runs its own backward pass: everything below it is recomputation except what that backward
-//! pass calls. The second variant does not need Python frames.
+//! pass calls. The second variant does not need Python frames. Without frames, the first shows in sequence numbers:
+//! autograd numbers the operators that it records, and a backward function records none but those that it computes
+//! again. Where it computes a gradient of the gradient, it records its own operators too, and nothing is said.
 
+use crate::base::map::{Map, Set};
 use crate::profile::cpu::autograd::is_engine_call;
 use crate::profile::cpu::tree::{CallTree, Frames, NodeId};
 use crate::profile::launch::{GpuId, Launches};
-use crate::trace::{Category, StringId, Trace};
+use crate::trace::{ByName, Category, StringId, Trace};
 
 /// What runs below a recomputing call.
 #[derive(Debug, Default)]
@@ -32,7 +35,11 @@ impl Recompute {
             Frames::Without => Vec::new(),
         };
         let functions: Vec<StringId> = names(trace, is_function).collect();
-        if frames.is_empty() && functions.is_empty() {
+        let numbered = match frames.is_empty() {
+            true => numbered_in_backward(trace, tree),
+            false => Set::default(),
+        };
+        if frames.is_empty() && functions.is_empty() && numbered.is_empty() {
             return Recompute::default();
         }
         let mut found = Recompute {
@@ -49,7 +56,7 @@ impl Recompute {
             let is_engine = || name.is_some_and(|name| is_engine_call(trace.strings.get(name)));
             let is_recomputing = match tree.category(trace, node) {
                 Category::PythonFunction if is_named(&frames) => true,
-                Category::CpuOp if is_named(&functions) => true,
+                Category::CpuOp if is_named(&functions) || numbered.contains(&node) => true,
                 Category::CpuOp if is_outer && is_engine() => false,
                 _ => is_outer,
             };
@@ -83,6 +90,43 @@ impl Recompute {
     pub fn has_work(&self, work: GpuId) -> bool {
         self.work.get(work.index()).copied().unwrap_or(false)
     }
+}
+
+/// The calls inside backward functions with operators that have a sequence number, where the function launches kernels
+/// in calls without such operators, too.
+fn numbered_in_backward(trace: &Trace, tree: &CallTree) -> Set<NodeId> {
+    let mut is_backward = ByName::new(is_backward_function);
+    let mut is_function = |node: NodeId| {
+        let event = tree.event(node);
+        event.is_some_and(|event| is_backward.of(trace, event))
+    };
+    let mut of_functions: Map<NodeId, Set<NodeId>> = Map::default();
+    for (event, _) in &trace.sequence_numbers {
+        let node = tree.node_of(*event);
+        let Some(mut node) = node.filter(|node| !is_function(*node)) else {
+            continue;
+        };
+        while let Some(around) = tree.parent(node) {
+            if is_function(around) {
+                of_functions.entry(around).or_default().insert(node);
+                break;
+            }
+            node = around;
+        }
+    }
+    let computes_itself = |function: NodeId, again: &Set<NodeId>| {
+        let mut own = tree.children(function).filter(|call| !again.contains(call));
+        own.any(|call| !tree.gpu_work(call).is_empty())
+    };
+    let found = of_functions.into_iter();
+    let found = found.filter(|(function, again)| computes_itself(*function, again));
+    found.flat_map(|(_, again)| again).collect()
+}
+
+/// "AddmmBackward0".
+fn is_backward_function(name: &str) -> bool {
+    let name = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    name.ends_with("Backward") && !name.contains("::")
 }
 
 fn is_frame(name: &str) -> bool {
@@ -164,6 +208,29 @@ mod tests {
             .map(|(_, op)| op.is_recompute)
             .collect();
         assert_eq!(products, [true, false, true, false]);
+    }
+
+    /// A backward function first needs an activation that is not kept: an operator that autograd records computes it
+    /// again, before the gradient of an operator that autograd does not record.
+    #[test]
+    fn without_frames_what_autograd_records_in_a_backward_function_is_recomputation() {
+        let backward = |gradient: &str| {
+            Timetable::new()
+                .op("autograd::engine::evaluate_function: MmBackward0", 0..100)
+                .op("MmBackward0", 1..99)
+                .args(r#""Sequence number": 5"#)
+                .op("aten::mm", 2..10)
+                .args(r#""Sequence number": 9"#)
+                .launched("gemm", 3..4, 150..160)
+                .op("aten::mm", 20..30)
+                .args(gradient)
+                .launched("gemm", 23..24, 160..170)
+                .profile()
+        };
+        assert_eq!(work(&backward("")), [true, false]);
+        // The gradient of a gradient: autograd records all of it.
+        let both = backward(r#""Sequence number": 10"#);
+        assert_eq!(work(&both), [false, false]);
     }
 
     #[test]
