@@ -34,6 +34,10 @@ const COUNTERPARTS: &[Row] = &[
         "aten::_flash_attention_forward", "aten::_efficient_attention_forward",
         "aten::_cudnn_attention_forward",
     ]),
+    row("attention kernel, backward", 4, &[
+        "aten::_flash_attention_backward", "aten::_efficient_attention_backward",
+        "aten::_cudnn_attention_backward",
+    ]),
     row("convolution", 2, &[
         "aten::cudnn_convolution", "aten::miopen_convolution", "aten::_slow_conv2d_forward",
         "aten::thnn_conv2d", "aten::convolution_overrideable", "aten::convolution", "aten::_convolution",
@@ -74,6 +78,8 @@ mod tests {
         assert_eq!(what("aten::miopen_convolution"), Some("convolution"));
         assert_eq!(what("aten::convolution"), Some("convolution"));
         assert_eq!(what("aten::mm"), None);
+        let backward = what("aten::_flash_attention_backward");
+        assert_eq!(what("aten::_efficient_attention_backward"), backward);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod tests;
 
 use super::savings::AS_FAST;
-use super::slower_machine::is_same_work;
+use super::slower_machine::{alike_gemms, is_same_work};
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::{MatchLevel, MatchedOp};
@@ -140,6 +140,16 @@ pub(crate) const CAUSES: &[Advice] = &[
         applies: |_, op| op.outdated(Which::Target).is_some(),
         model: "{usual_model}",
         kernel: "The target's kernel is {outdated}: find out why none for this GPU is chosen for these sizes, types and layouts; update the library, or tune its selection.",
+    },
+    Advice {
+        when: "nearly all GEMMs are slower than another GPU explains, by one factor",
+        applies: |comparison, op| {
+            let matched = &comparison.operations.matched;
+            let mut gemms = alike_gemms(comparison).into_iter();
+            gemms.any(|at| matched.get(at).is_some_and(|one| std::ptr::eq(one, op)))
+        },
+        model: "All GEMMs are behind by the same factor, so that none of them is at fault: see clocks and power limit of the target\u{2019}s GPU, the versions of its libraries, and whether both GPUs reach the same part of their peaks in a benchmark of GEMMs.",
+        kernel: OF_GEMM,
     },
     Advice {
         when: "both GPUs are the same and run different kernels, those of the target less than twice as slow",
@@ -365,9 +375,11 @@ pub(super) fn chooses_slower_kernels(comparison: &Comparison, op: &MatchedOp) ->
             | MatchLevel::Gemm
             | MatchLevel::Renamed
     );
+    let n_operations = op.sides.as_ref().map(|side| side.operations.len());
+    let is_one_each = n_operations.reference == 1 && n_operations.target == 1;
     let verdicts = [Verdict::ExplainedByHardware, Verdict::ModeratelyBeyond];
     comparison.is_same_gpu
-        && is_same
+        && (is_same || op.is_group() && is_one_each)
         && op.sides.target.is_computation()
         && !op.judgment.work_differs
         && verdicts.contains(&op.judgment.verdict)

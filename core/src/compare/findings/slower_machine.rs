@@ -2,7 +2,7 @@
 
 use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable, matched, priority_of_run, times_of};
-use super::savings::{all_as_predicted, is_slow_in_single_calls};
+use super::savings::{all_as_predicted, is_fusible, is_slow_in_single_calls};
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arranged;
@@ -11,6 +11,7 @@ use crate::compare::expected::Verdict;
 use crate::compare::ops::MatchedOp;
 use crate::compare::words;
 use crate::hardware::roofline::Bound;
+use crate::names::Family;
 
 /// Its key in files.
 pub(crate) const KEY: &str = "slower_machine";
@@ -40,6 +41,12 @@ pub(super) const TABLE: GapTable = GapTable {
             title: "Kernels slow down during the run: {slows_down} the time",
             ..SLOWER
         },
+        GapRule {
+            when: "nearly all of the time of element-wise, normalization, reduction and copy kernels is in ones that take longer on the same GPU by one factor, and that of others is not",
+            applies: |_, candidate| candidate.has_word("memory_bound"),
+            title: "Memory-bound kernels take {factor} the time",
+            ..SLOWER
+        },
         SLOWER,
     ],
     candidates: |comparison| Vec::from_iter(candidate(comparison)),
@@ -64,45 +71,51 @@ const SLOWER: GapRule = GapRule {
 };
 
 /// The operations that are slower by a common factor, longest first; none unless they are most of the computation in
-/// both traces.
+/// both traces, or nearly all that is memory-bound.
 pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
     if !comparison.is_same_gpu {
         return Vec::new();
     }
     let explained = comparison.thresholds.compare_explained_ratio;
-    let large = alike(comparison, LEAST_FACTOR, SAME, |factor| {
-        match factor > explained {
+    let large = alike(
+        comparison,
+        |_| true,
+        [LEAST_FACTOR, SAME],
+        |factor| match factor > explained {
             true => LEAST_PERCENT,
             false => LEAST_PERCENT_OF_SMALL,
-        }
-    });
-    match large.is_empty() {
-        true => {
-            let same = (LEAST_FACTOR - 1.0) * SAME_PART;
-            alike(comparison, LEAST_SMALL_FACTOR, same, |_| {
-                LEAST_PERCENT_OF_LEAST
-            })
-        }
-        false => large,
+        },
+    );
+    if !large.is_empty() {
+        return large;
     }
+    let same = (LEAST_FACTOR - 1.0) * SAME_PART;
+    let nearly_all = |_: f64| LEAST_PERCENT_OF_LEAST;
+    let small = alike(comparison, |_| true, [LEAST_SMALL_FACTOR, same], nearly_all);
+    if !small.is_empty() {
+        return small;
+    }
+    let moves_data = |op: &MatchedOp| is_fusible(op.family);
+    alike(comparison, moves_data, [LEAST_FACTOR, SAME], nearly_all)
 }
 
-/// The operations that are slower by one factor of at least this size, with this tolerance, if they have a share of the
-/// kernel time of the matched computation that suffices for the factor.
+/// The operations, of those that count, that are slower by one factor of at least the first size, with the second as
+/// tolerance, if they have a share of the kernel time of those that suffices for the factor.
 fn alike(
     comparison: &Comparison,
-    least: f64,
-    same: f64,
+    counts: impl Fn(&MatchedOp) -> bool,
+    [least, same]: [f64; 2],
     least_percent: impl Fn(f64) -> f64,
 ) -> Vec<usize> {
     let matched = &comparison.operations.matched;
-    let computes = |op: &&MatchedOp| op.sides.target.is_computation();
+    let computes = |op: &&MatchedOp| op.sides.target.is_computation() && counts(op);
     let all_ns = sum(matched.iter().filter(computes).map(|op| op.times().target));
     let slower = matched.iter().enumerate();
     // Where all kernels are slower in one part of the run, few calls of each are.
     let in_part = slows_down_alone(comparison).is_some();
-    let slower =
-        slower.filter(|(_, op)| is_same_work(op) && (in_part || !is_slow_in_single_calls(op)));
+    let slower = slower.filter(|(_, op)| {
+        counts(op) && is_same_on_average(op) && (in_part || !is_slow_in_single_calls(op))
+    });
     let mut slower = slower
         .filter_map(|(at, op)| Some((op.judgment.excess?, op.times().target, at)))
         .filter(|(excess, ..)| *excess >= least * (1.0 - same))
@@ -136,16 +149,71 @@ fn slows_down_alone(comparison: &Comparison) -> Option<f64> {
 
 /// Whether both traces run an operation with the same kernels on the same work, for a time that can be compared.
 pub(super) fn is_same_work(op: &MatchedOp) -> bool {
-    op.sides.target.is_computation()
-        && !op.judgment.work_differs
-        && op.judgment.verdict != Verdict::TooSmallToJudge
-        && op.runs_same_kernels()
+    op.judgment.verdict != Verdict::TooSmallToJudge && runs_same_work(op)
+}
+
+fn runs_same_work(op: &MatchedOp) -> bool {
+    op.sides.target.is_computation() && !op.judgment.work_differs && op.runs_same_kernels()
+}
+
+/// The same for a time that can be compared on average alone: many short calls.
+pub(super) fn is_same_on_average(op: &MatchedOp) -> bool {
+    /// What single short calls vary by averages out over as many.
+    const MANY: u64 = 16;
+    let is_short = op.judgment.verdict == Verdict::TooSmallToJudge;
+    let counts = op.sides.as_ref().map(|side| side.timed.count);
+    let is_many = counts.reference >= MANY && counts.target >= MANY;
+    is_same_work(op) || is_short && is_many && runs_same_work(op)
+}
+
+/// Whether all of them are of kinds that move more data than they compute.
+fn move_data(ops: &[&MatchedOp]) -> bool {
+    ops.iter().all(|op| is_fusible(op.family))
+}
+
+/// The GEMMs that are slower than another GPU explains, if nearly all of the time of GEMMs is in those, by one factor:
+/// then none of their kernels is at fault.
+pub(super) fn alike_gemms(comparison: &Comparison) -> Vec<usize> {
+    const LEAST: usize = 3;
+    const LEAST_PERCENT: f64 = 90.0;
+    /// Factors that differ by less from their mean are the same.
+    const SAME: f64 = 0.1;
+    if comparison.is_same_gpu {
+        return Vec::new();
+    }
+    let all = comparison.operations.matched.iter().enumerate();
+    let gemms = all.filter(|(_, op)| op.family == Family::Gemm && op.sides.target.is_computation());
+    let gemms: Vec<(usize, &MatchedOp)> = gemms.collect();
+    let slower = gemms
+        .iter()
+        .filter(|(_, op)| op.judgment.verdict.is_slower_than_expected());
+    let slower: Vec<(usize, f64, i64)> = slower
+        .filter_map(|(at, op)| Some((*at, op.judgment.excess?, op.times().target)))
+        .collect();
+    let slower_ns = sum(slower.iter().map(|(.., ns)| *ns));
+    let weighted: f64 = slower
+        .iter()
+        .map(|(_, excess, ns)| excess * *ns as f64)
+        .sum();
+    let mean = weighted / slower_ns.max(1) as f64;
+    let alike = slower
+        .iter()
+        .filter(|(_, excess, _)| (excess / mean - 1.0).abs() <= SAME);
+    let alike: Vec<&(usize, f64, i64)> = alike.collect();
+    let alike_ns = sum(alike.iter().map(|(.., ns)| *ns));
+    let all_ns = sum(gemms.iter().map(|(_, op)| op.times().target));
+    let is_most = percent_or_zero(alike_ns, all_ns) >= LEAST_PERCENT;
+    match alike.len() >= LEAST && is_most {
+        true => alike.iter().map(|(at, ..)| *at).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// What to look at, by what bounds the kernels that are slower and those that are not.
 fn advice(ops: &[&MatchedOp], others: &[&MatchedOp]) -> &'static str {
     let bound = |op: &&MatchedOp| op.judgment.rooflines.target.map(|roofline| roofline.bound);
     let all = |ops: &[&MatchedOp], is: Bound| ops.iter().all(|op| bound(op) == Some(is));
+    let only_data = move_data(ops) && !others.iter().any(|op| is_fusible(op.family));
     match others.is_empty() {
         true => {
             "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it."
@@ -153,7 +221,7 @@ fn advice(ops: &[&MatchedOp], others: &[&MatchedOp]) -> &'static str {
         false if all(ops, Bound::Compute) && all(others, Bound::Memory) => {
             "Look at the machine before the model: only compute-bound kernels are slower, as at a lower clock. See power limit and temperature of the GPU, and what else runs on it."
         }
-        false if all(ops, Bound::Memory) && all(others, Bound::Compute) => {
+        false if only_data || all(ops, Bound::Memory) && all(others, Bound::Compute) => {
             "Look at the machine before the model: only memory-bound kernels are slower. See the memory clock, and what else uses the memory of the GPU."
         }
         false => {
@@ -192,6 +260,9 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
         ("where", advice(&ops, &others).to_owned()),
     ];
+    if move_data(&ops) && !others.is_empty() {
+        words.push(("memory_bound", String::new()));
+    }
     if let Some(factor) = slows_down_alone(comparison) {
         words.push(("slows_down", words::times(factor)));
     }
@@ -277,6 +348,37 @@ mod tests {
         // 2.4 ms more in one of ten steps: few calls of each operation, but all of them at one time.
         let ranked = compared(&steps(99), &steps(6), H100).gaps.ranked;
         assert_eq!(savings(&ranked), [("slower_machine", Some(2_400_000))]);
+    }
+
+    #[test]
+    fn memory_bound_kernels_of_one_factor_are_one_finding() {
+        let step = |percent: u32| {
+            run([
+                ("aten::mm", "", "gemm", 800),
+                ("aten::add", "", "add", percent),
+                ("aten::mul", "", "mul", percent),
+                ("aten::native_layer_norm", "", "norm", percent),
+            ])
+        };
+        let ranked = compared(&step(100), &step(130), H100).gaps.ranked;
+        assert_eq!(savings(&ranked), [("slower_machine", Some(90_000))]);
+        assert_eq!(ranked[0].title, "Memory-bound kernels take 1.30× the time");
+    }
+
+    #[test]
+    fn many_short_calls_are_compared_on_average() {
+        let kernels = |n: usize, us: u32| {
+            let step = [("aten::mm", us), ("aten::add", us), ("aten::mul", us)];
+            let calls = (0..n).flat_map(|_| step);
+            run(calls.map(|(op, us)| (op, "", "kernel", us)))
+        };
+        // 48 calls of 4 µs that take 5.
+        let ranked = compared(&kernels(16, 4), &kernels(16, 5), H100).gaps.ranked;
+        assert_eq!(savings(&ranked), [("slower_machine", Some(48_000))]);
+        assert_eq!(
+            compared(&kernels(4, 4), &kernels(4, 5), H100).gaps.ranked,
+            []
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::{Priority, Replay};
+use crate::names::Family;
 use crate::names::normalized::unnumbered;
 use texts::{floor_ns, note_words, sentence_words};
 
@@ -44,7 +45,7 @@ const RULES: &[GapRule] = &[
         applies: |comparison, candidate| {
             candidate.is(comparison, |op| is_other_attention(comparison, op))
         },
-        title: "Attention by {name}, on the reference by {other}",
+        title: "Attention by {first}, on the reference by {other}",
         ..SLOWER
     },
     GapRule {
@@ -117,7 +118,7 @@ const RULES: &[GapRule] = &[
         when: "operations of a family take at least 1.1 times as long with the same kernels on the same GPU; below 1.25 times, if that is at least 1 % of the run",
         applies: |comparison, candidate| {
             candidate.is(comparison, |op| {
-                comparison.is_same_gpu && slower_machine::is_same_work(op)
+                comparison.is_same_gpu && slower_machine::is_same_on_average(op)
             })
         },
         title: "{subject}: {ratio} the time with the same kernels",
@@ -168,6 +169,7 @@ const SLOWER: GapRule = GapRule {
         "By achievable figures where they are known {by_achievable} is expected, and the target takes {other_excess} that: the verdict depends on the basis.",
         "{other_work}The perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline.",
         "{above_roofline} of its own roofline on the reference is implausible: its data is small enough to stay on the chip, or times, sizes or figures are off, so that less may be expected of the target than is said here.",
+        "{one_factor}Nearly all of the time of GEMMs is in these, and all are slower by about the same factor: no single kernel is at fault.",
         "{floor_because} The target cannot go below {floor} on this hardware, by its roofline.",
         "Its operands have strides {target_strides} on the target, {reference_strides} on the reference.",
         "The name of the target's kernel says that it is {outdated}; that of the reference suits its GPU.",
@@ -190,14 +192,18 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
 /// GPU belong together by family: whatever slows its kernels down does not ask for the operator.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
+    let gemms = slower_machine::alike_gemms(comparison);
     let key = |at, op: &MatchedOp| {
         let kind = kind(comparison, op).filter(|_| !machine.contains(&at))?;
-        let is_same = comparison.is_same_gpu && slower_machine::is_same_work(op);
+        let is_same = comparison.is_same_gpu && slower_machine::is_same_on_average(op);
+        let of_family = op.family.label().to_owned();
         Some(match (is_same, kind) {
-            (true, "unexpected_slowdown") => (op.family.label().to_owned(), kind),
-            (true, "same_kernels" | "moderately_beyond") => {
-                (op.family.label().to_owned(), "same_kernels")
-            }
+            _ if is_other_attention(comparison, op) => (of_family, "other_attention"),
+            _ if lacks_tf32(comparison, op) => (of_family, "without_tf32"),
+            _ if gemms.contains(&at) => (of_family, "by_one_factor"),
+            (_, "other_kernels") if op.family == Family::Attention => (of_family, kind),
+            (true, "unexpected_slowdown") => (of_family, kind),
+            (true, "same_kernels" | "moderately_beyond") => (of_family, "same_kernels"),
             _ => (unnumbered(&op.name).to_owned(), kind),
         })
     };
@@ -229,11 +235,12 @@ fn is_somewhat_slower(comparison: &Comparison, op: &MatchedOp) -> bool {
     let is_typical = medians
         .both()
         .is_none_or(|medians| medians.target.0 as f64 >= AS_FAST * medians.reference.0 as f64);
+    let verdicts = [Verdict::ExplainedByHardware, Verdict::TooSmallToJudge];
     is_typical
         && comparison.is_same_gpu
-        && op.judgment.verdict == Verdict::ExplainedByHardware
+        && verdicts.contains(&op.judgment.verdict)
         && op.judgment.excess.is_some_and(|excess| excess >= AS_FAST)
-        && slower_machine::is_same_work(op)
+        && slower_machine::is_same_on_average(op)
 }
 
 /// Whether it is slower than predicted, or much slower if there is no prediction.
@@ -262,6 +269,12 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     }
     let mut words = sentence_words(comparison, first, &ops);
     words.push(("share", format::percent(percent)));
+    if rows
+        .first()
+        .is_some_and(|at| slower_machine::alike_gemms(comparison).contains(at))
+    {
+        words.push(("one_factor", String::new()));
+    }
     words.extend(note_words(first, &ops));
     Some(Candidate {
         times,

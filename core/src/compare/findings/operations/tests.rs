@@ -209,6 +209,64 @@ fn another_operator_for_attention_is_the_cause_before_its_kernel() {
     assert_contains(&gap.model, "sdpa_kernel(SDPBackend.FLASH_ATTENTION)");
 }
 
+/// Three GEMMs on an A100 and on an H100, which ought to be 3.17 times as fast.
+#[test]
+fn gemms_that_are_behind_another_gpu_by_one_factor_are_one_finding() {
+    let step = |us: [u32; 3]| {
+        let ops = ["aten::mm", "aten::addmm", "aten::bmm"];
+        let args = |op: &str| match op {
+            "aten::addmm" => {
+                MM.replacen("[[", "[[4096], [", 1)
+                    .replacen("\"c10", r#""c10::BFloat16", "c10"#, 1)
+            }
+            "aten::bmm" => MM.replace("[4096, 4096]", "[1, 4096, 4096]"),
+            _ => MM.to_owned(),
+        };
+        let calls: Vec<(&str, String, u32)> = ops
+            .into_iter()
+            .zip(us)
+            .map(|(op, us)| (op, args(op), us))
+            .collect();
+        run(calls
+            .iter()
+            .map(|(op, args, us)| (*op, args.as_str(), "gemm", *us)))
+    };
+    let found = |us| {
+        let gpus = Some(("A100-80GB", "H100"));
+        compared(&step([600, 600, 600]), &step(us), gpus)
+            .gaps
+            .ranked
+    };
+    let alike = found([400, 410, 405]);
+    assert_eq!(alike.len(), 1, "{alike:#?}");
+    assert_contains(&alike[0].title, "GEMM in 3 operations");
+    assert_contains(&alike[0].reasoning.join(" "), "by about the same factor");
+    assert_contains(&alike[0].model, "none of them is at fault");
+    // Others, each by a factor of its own.
+    assert!(found([300, 390, 800]).len() > 1);
+}
+
+#[test]
+fn both_passes_of_attention_by_another_operator_are_one_finding() {
+    const QKV: &str = r#""Input Dims": [[4, 2048, 32, 128], [4, 2048, 32, 128], [4, 2048, 32, 128], [4, 2048, 32, 128]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#;
+    let by = |kind: &str, us: u32| {
+        let [forward, backward] =
+            ["forward", "backward"].map(|pass| format!("aten::_{kind}_attention_{pass}"));
+        run([
+            (forward.as_str(), QKV, kind, us),
+            (backward.as_str(), QKV, kind, 3 * us),
+        ])
+    };
+    let ranked = compared(&by("flash", 1_000), &by("efficient", 1_600), H100)
+        .gaps
+        .ranked;
+    assert_eq!(savings(&ranked), [("other_attention", Some(2_400_000))]);
+    assert_eq!(
+        ranked[0].title,
+        "Attention by `aten::_efficient_attention_backward`, on the reference by `aten::_flash_attention_backward`"
+    );
+}
+
 /// A GEMM whose operands have these strides.
 fn strided(strides: &str, kernel: &str, us: u32) -> Timetable {
     let args = format!(r#"{MM}, "Input Strides": [{strides}]"#);

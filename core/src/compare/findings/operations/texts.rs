@@ -74,6 +74,7 @@ pub(super) fn sentence_words(
         ("a_call", a_call.to_owned()),
         ("change", change),
         ("on", on),
+        ("first", words::quoted(&first.name)),
         ("other", words::quoted(other_name(first))),
         ("backward", backward(first).to_owned()),
         ("expected", expected),
