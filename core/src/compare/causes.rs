@@ -2,7 +2,7 @@
 //! side by side; and what the target's own report finds about work that the reference does not have.
 
 use super::comparison::Comparison;
-use super::findings::NO_PARTNER_TITLE;
+use super::findings::NOT_ON_REFERENCE;
 use super::gap::{Gap, GapSubject};
 use super::ops::{OpSide, UnmatchedOp};
 use super::pair::{Pair, Which};
@@ -45,7 +45,7 @@ pub(crate) fn add(sides: Pair<Side>, comparison: &mut Comparison) {
 
 /// Names work that the target alone does by what its own report finds about most of it, unless the comparison names it.
 fn name_own_work(target: &Side, own: &[&UnmatchedOp], gap: &mut Gap) {
-    if gap.title != NO_PARTNER_TITLE {
+    if !gap.title.ends_with(NOT_ON_REFERENCE) {
         return;
     }
     let ns = |ops: &[&UnmatchedOp]| sum(ops.iter().map(|op| op.side.exclusive_ns));
@@ -60,7 +60,7 @@ fn name_own_work(target: &Side, own: &[&UnmatchedOp], gap: &mut Gap) {
     let Some(finding) = ranked.map(|one| &one.finding).find(is_about_most) else {
         return;
     };
-    gap.title = format!("{}: not on the reference", finding.title);
+    gap.title = format!("{}{NOT_ON_REFERENCE}", finding.title);
     gap.model = format!("{} Otherwise, {}", gap.model, finding.model);
     gap.reasoning.push(format!(
         "The report of the target alone finds about most of it: {}",

@@ -67,6 +67,9 @@ impl WorkRatio {
         };
         let is_uniform = Which::ALL.into_iter().all(is_most);
         let ratio = if is_uniform { middle } else { ratio };
+        if !is_certain(operations, amount, ratio, known_ns) {
+            return None;
+        }
         families.arrange_by_largest(|(_, ops)| time_ns(ops));
         (!is_same(ratio, 1.0)).then(|| WorkRatio {
             ratio,
@@ -98,6 +101,18 @@ impl WorkRatio {
         let times = words::times(self.ratio);
         format!("The target does {times} the work {of}{by_kind}.")
     }
+}
+
+/// Whether the time of what only one of the traces does leaves most of a ratio: calls on other sizes may be among it.
+fn is_certain(operations: &Operations, amount: &Amount, ratio: f64, known_ns: i64) -> bool {
+    let alone = Pair::of(|which| {
+        let ops = operations.unmatched.get(which).iter();
+        sum(ops.map(|op| op.side.exclusive_ns))
+    });
+    let more_ns = alone.target.saturating_sub(amount.scaled(alone.reference));
+    let known_ns = amount.scaled(known_ns).max(1);
+    let corrected = ratio + more_ns as f64 / known_ns as f64;
+    (corrected - 1.0) / (ratio - 1.0) >= 0.5
 }
 
 /// The work of all calls for the same number of steps; `None` if it is unknown.

@@ -31,7 +31,7 @@ pub(crate) use advice::usual_advice;
 #[cfg(test)]
 pub(crate) use advice::{Advice, CAUSES, USUAL};
 pub(crate) use slower_machine::KEY as SLOWER_MACHINE;
-pub(crate) use unmatched::NO_PARTNER_TITLE;
+pub(crate) use unmatched::NOT_ON_REFERENCE;
 
 pub(crate) const TABLES: [GapTable; 9] = [
     operations::TABLE,

@@ -9,6 +9,7 @@ use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
+use crate::names::Family;
 use crate::names::normalized::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -140,7 +141,8 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
             false => ns,
         }
     });
-    let saved_ns = Some(sum(saved)).filter(|ns| *ns > 0)?;
+    let moved_ns = of_less_work(comparison, first);
+    let saved_ns = Some(sum(saved).saturating_sub(moved_ns)).filter(|ns| *ns > 0)?;
     let mut words = vec![
         ("subject", words::operations(first, &ops)),
         ("name", words::quoted(unnumbered(&first.name))),
@@ -161,6 +163,24 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         false => ("change", words::change(change)),
     }));
     Some(Candidate::of_operations(comparison, rows, saved_ns, words))
+}
+
+/// What the reference takes for work that the target does not do, in calls of the same operator, or of GEMMs: calls of
+/// one size may stand for those of another.
+fn of_less_work(comparison: &Comparison, like: &MatchedOp) -> i64 {
+    let is_alike = |op: &&MatchedOp| match like.family {
+        Family::Gemm => op.family == Family::Gemm,
+        _ => op.name == like.name,
+    };
+    let less = comparison.operations.matched.iter().filter(is_alike);
+    let less = less.filter_map(|op| {
+        let Pair { reference, target } = op.calls();
+        let calls = target as f64 / reference.max(1) as f64 / comparison.amount.ratio;
+        let part = 1.0 - calls * op.judgment.sizes_ratio?;
+        let all_ns = comparison.amount.scaled(op.times().reference);
+        Some((part.max(0.0) * all_ns as f64).round() as i64)
+    });
+    sum(less)
 }
 
 #[cfg(test)]

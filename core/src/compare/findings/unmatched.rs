@@ -7,7 +7,9 @@ use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
 use super::savings::{has_lost_fusion, is_fusible, of_extra_fusible, of_fewer_calls};
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::{Auxiliary, MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
@@ -92,6 +94,17 @@ const RULES: &[GapRule] = &[
         ..NO_PARTNER
     },
     GapRule {
+        key: "other_sizes",
+        when: "most of what the target computes without a partner is in calls of operators that it calls less often on the sizes of the reference",
+        applies: |_, candidate| candidate.has_word("moved"),
+        title: "Calls on other sizes: {subject}",
+        issue: "The target spends {time} in calls on sizes that the reference does not have, mainly {names}; it makes fewer calls of these operators on the sizes of the reference, which take {moved} there.",
+        model: "Compare the sizes in the configurations of both models (hidden sizes, heads, vocabulary), and lengths and batch sizes of both inputs.",
+        kernel: "More work takes longer: compare the time for each FLOP, not the totals.",
+        notes: &[AMOUNTS, OTHER_AMOUNT],
+        saves: "what the target computes there beyond what the reference has of its own, and beyond its own calls of these operators that the target does without",
+    },
+    GapRule {
         when: "the target launches more kernels for what has no partner",
         applies: |comparison, _| launches_more(comparison),
         model: "Check that both runs take the same path through the same model, and use the operator that does in one kernel what is done in several here.",
@@ -101,14 +114,14 @@ const RULES: &[GapRule] = &[
     NO_PARTNER,
 ];
 
-/// The title of findings about work of the target alone that has no name of its own.
-pub(crate) const NO_PARTNER_TITLE: &str = "Work that the reference does not have";
+/// The end of the title of findings about work of the target alone that has no name of its own.
+pub(crate) const NOT_ON_REFERENCE: &str = ": not on the reference";
 
 const NO_PARTNER: GapRule = GapRule {
     key: "no_partner",
     when: "the target computes longer without a partner than the reference does",
     applies: |_, _| true,
-    title: NO_PARTNER_TITLE,
+    title: "{subject}: not on the reference",
     issue: "The target spends {time} in operations that the reference does not have, mainly {names}; the reference spends {reference} in operations that the target does not have.",
     model: "Check that both runs take the same path through the same model.",
     kernel: "Find kernels that do the same work in the lists of unmatched kernels.",
@@ -208,12 +221,27 @@ fn lost_fusion(comparison: &Comparison, kinds: &[Kind], longer_ns: i64) -> Optio
     ))
 }
 
-/// The time of memory-bound calls of matched operations that only the reference makes: a fused kernel of the target may
-/// do what they do.
+/// The time of calls of matched operations that only the reference makes: a fused kernel of the target may do what
+/// memory-bound ones do, and calls on other sizes what others do.
 fn of_calls_not_made(comparison: &Comparison) -> i64 {
     let matched = comparison.operations.matched.iter();
     let fusible = matched.filter(|op| is_fusible(op.family) || op.family == Family::Triton);
-    sum(fusible.map(|op| of_fewer_calls(comparison, op)))
+    sum(fusible.map(|op| of_fewer_calls(comparison, op))).saturating_add(of_moved_calls(comparison))
+}
+
+/// The time of calls of other matched operations that only the reference makes, of operators that the target alone
+/// calls on other sizes.
+fn of_moved_calls(comparison: &Comparison) -> i64 {
+    let Pair { target, .. } = &comparison.operations.unmatched;
+    let is_moved = |name: &str| {
+        target
+            .iter()
+            .any(|op| op.name == name && !op.shapes.is_empty())
+    };
+    let matched = comparison.operations.matched.iter();
+    let moved = matched
+        .filter(|op| !is_fusible(op.family) && op.family != Family::Triton && is_moved(&op.name));
+    sum(moved.map(|op| of_fewer_calls(comparison, op)))
 }
 
 /// The operations of one trace alone of some kinds, with their positions.
@@ -279,6 +307,11 @@ fn candidate_words(
         words.push(("amount", said));
         words.push(("reference_scaled", format::time_ns(scaled_ns)));
     }
+    words.push(("subject", subject(&lone.target)));
+    let moved_ns = of_moved_calls(comparison);
+    if kinds.contains(&Kind::Other) && moved_ns.saturating_mul(2) > times.target {
+        words.push(("moved", format::time_ns(moved_ns)));
+    }
     if has_any {
         words.push(("of_both", String::new()));
     }
@@ -306,6 +339,31 @@ fn candidate_words(
         words.extend((!named.is_empty()).then_some((word, named)));
     }
     words
+}
+
+/// The operators of some operations, the one with the most time first; kernels without an operator by their kind.
+fn subject(ops: &[(usize, &UnmatchedOp)]) -> String {
+    const N_NAMED: usize = 2;
+    let name = |op: &UnmatchedOp| {
+        let mut kernels = op.side.kernels.iter();
+        match kernels.any(|kernel| kernel.name == op.name) {
+            true => format!("{} kernels", op.family.label()),
+            false => words::quoted(unnumbered(&op.name)),
+        }
+    };
+    let named = ops.iter().map(|(_, op)| (name(op), *op));
+    let mut names: Vec<(String, Vec<&UnmatchedOp>)> = grouped(named, Vec::push);
+    names.arrange_by_largest(|(_, ops)| sum(ops.iter().map(|op| op.side.exclusive_ns)));
+    let n_others = names.len().saturating_sub(N_NAMED);
+    let shown = names.into_iter().take(N_NAMED).map(|(name, _)| name);
+    match n_others {
+        0 => format::joined(shown, " and "),
+        _ => format!(
+            "{} and {}",
+            format::joined(shown, ", "),
+            format::counted(n_others as u64, "other")
+        ),
+    }
 }
 
 /// Whether the longest operation of the reference alone is a fused step of an optimizer, and the target alone does the

@@ -39,7 +39,7 @@ pub(super) fn op_side(
         Some(units) => timed_together(side, operations(), units),
     };
     let (stray, call_ns) = match units {
-        None => stray(operations()),
+        None => stray(side, operations()),
         Some(_) => (Tally::default(), None),
     };
     let first = || operations().next();
@@ -202,14 +202,33 @@ fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Ta
     timed
 }
 
-/// The calls that take far longer than the median, with what they take beyond it, and the median and the longest time.
-/// The first call is left out: it may have to warm up.
-fn stray<'a>(operations: impl Iterator<Item = &'a Operation>) -> (Tally, Option<(i64, i64)>) {
+/// The calls that take far longer than the median of those on the same sizes, with what they take beyond it, and the
+/// median and the longest time of those that take the most time.
+fn stray<'a>(
+    side: &Side,
+    operations: impl Iterator<Item = &'a Operation>,
+) -> (Tally, Option<(i64, i64)>) {
+    let keyed = operations.map(|operation| (operation.dims(side.profile), operation));
+    let mut of_sizes: Vec<(&[Dims], Vec<&Operation>)> = grouped(keyed, Vec::push);
+    of_sizes.arrange_by_largest(|(_, alike)| sum(alike.iter().map(|one| one.kernel_ns)));
+    let mut found = of_sizes
+        .into_iter()
+        .map(|(_, alike)| stray_of_sizes(&alike));
+    let (mut stray, call_ns) = found.next().unwrap_or_default();
+    for (own, _) in found {
+        stray.add_many(own.count, own.ns);
+    }
+    (stray, call_ns)
+}
+
+/// The same for calls on the same sizes. The first call is left out: it may have to warm up.
+fn stray_of_sizes(operations: &[&Operation]) -> (Tally, Option<(i64, i64)>) {
     /// With fewer calls, none is typical.
     const LEAST_CALLS: usize = 8;
     /// In percent of the median.
     const LONG_PERCENT: i64 = 150;
     let calls = operations
+        .iter()
         .flat_map(|operation| &operation.calls)
         .map(|call| (call.uid, call.kernel_ns))
         .arranged();

@@ -46,6 +46,25 @@ fn one_kernel_against_one_is_not_called_several() {
     assert!(!gap.model.contains("several"), "{}", gap.model);
 }
 
+/// One of four layers of the target is larger.
+#[test]
+fn calls_on_other_sizes_save_what_they_take_beyond_those_of_the_reference() {
+    let square = |n: u32| {
+        format!(r#""Input Dims": [[{n}, {n}], [{n}, {n}]], "Input type": ["float", "float"]"#)
+    };
+    let (small, large) = (square(512), square(1024));
+    let layer = ("aten::mm", small.as_str(), "gemm", 100);
+    let larger = ("aten::mm", large.as_str(), "gemm", 150);
+    let others = [("aten::add", ONE, "add", 50), ("aten::mul", ONE, "mul", 50)];
+    let gap = only_gap(
+        &[[layer; 4].as_slice(), &others].concat(),
+        &[&[layer, layer, layer, larger], others.as_slice()].concat(),
+    );
+    assert_eq!(gap.pattern, "other_sizes");
+    assert_eq!(gap.title, "Calls on other sizes: `aten::mm`");
+    assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(50_000));
+}
+
 #[test]
 fn an_operator_that_the_reference_calls_too_is_named_with_its_sizes() {
     let square = |n: u32| {
