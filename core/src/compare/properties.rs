@@ -68,6 +68,8 @@ pub struct TraceProperties {
     pub(crate) runs_graphs: bool,
     /// Whether it has a backward pass.
     pub(crate) has_backward: bool,
+    /// Whether it was recorded with Python frames.
+    pub(crate) has_frames: bool,
     /// The length of all steps of the profiler; 0 without any.
     pub(crate) steps_ns: i64,
     /// The time of GPU activity that was launched before the recording, and belongs to none of its steps.
@@ -216,6 +218,7 @@ impl TraceProperties {
                     .filter(|step| step_number(&step.name).is_some());
                 sum(own.map(|step| step.span.length()))
             },
+            has_frames: side.profile.has_python_frames(),
             has_backward: {
                 let mut names = side.profile.trace.strings.iter();
                 names.any(|(_, name)| is_engine_call(name))

@@ -1,5 +1,6 @@
 //! Time without computation on the target, if there is more of it than on the reference.
 
+mod communication;
 mod idle;
 #[cfg(test)]
 mod tests;
@@ -8,16 +9,14 @@ use super::GapSubject;
 use super::rule::{Candidate, GapRule, GapTable};
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
-use crate::base::interval::{percent_or_zero, sum};
+use crate::base::interval::percent_or_zero;
 use crate::base::sort::Arranged;
-use crate::base::tally::Tally;
 use crate::compare::comparison::Comparison;
-use crate::compare::matched_rows::Timed;
-use crate::compare::pair::{Pair, Which};
+use crate::compare::pair::Pair;
 use crate::compare::time_parts::PartKind;
 use crate::compare::words;
 use crate::findings::Words;
-use crate::profile::gpu::copies::{Direction, may_be_pageable};
+use crate::profile::gpu::copies::{Direction, HostMemory, may_be_pageable};
 
 const SHARES: &str =
     "That is {share} of the run of the target, and {reference_share} of that of the reference.";
@@ -40,45 +39,29 @@ const RULES: &[GapRule] = &[
     idle::OF_GRAPHS,
     idle::OF_LAUNCHES,
     idle::IDLE,
-    GapRule {
-        when: "more communication is exposed, and the reference communicates with no other GPU",
-        applies: |comparison, candidate| {
-            candidate.subject == GapSubject::ExposedCommunication
-                && comparison.communicates(Which::Reference) == Some(false)
-        },
-        kernel: "The reference communicates with no other GPU, so there is no other measurement of these collectives.",
-        ..COMMUNICATION
-    },
-    GapRule {
-        when: "more communication is exposed, mainly because communication takes longer",
-        applies: |_, candidate| {
-            candidate.subject == GapSubject::ExposedCommunication
-                && candidate.has_word("longer_communication")
-        },
-        title: "Communication takes longer",
-        issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}; all communication takes {communication} and {reference_communication}.",
-        model: "The collectives themselves take longer, waiting for other ranks included. See in the traces of all ranks whether one of them is late (data loading, uneven work, a slower GPU); otherwise compare the network of both runs.",
-        kernel: "Compare topology, links and settings of collective communication on both machines.",
-        ..COMMUNICATION
-    },
-    GapRule {
-        when: "more communication is exposed that runs beside computation on the reference",
-        applies: |_, candidate| {
-            candidate.subject == GapSubject::ExposedCommunication && candidate.has_word("hidden")
-        },
-        title: "Communication that overlaps with computation on the reference only",
-        issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}; of all communication {hidden} runs beside computation on the target, and {reference_hidden} on the reference.",
-        model: "Let collectives run beside computation as on the reference: start each as soon as its data is ready, on a stream of its own, and wait for it as late as possible (gradient buckets during the backward pass, prefetched all-gathers).",
-        kernel: "The collectives take no longer than on the reference: when they start decides, not a kernel.",
-        ..COMMUNICATION
-    },
-    COMMUNICATION,
+    communication::OF_NONE,
+    communication::OF_MORE_BYTES,
+    communication::OF_OTHER_KERNEL,
+    communication::OF_LONGER,
+    communication::OF_LESS_OVERLAP,
+    communication::COMMUNICATION,
     GapRule {
         when: "more copies are exposed, mainly from the GPU to CPU memory",
         applies: |_, candidate| {
             candidate.subject == GapSubject::ExposedCopies && candidate.has_word("reads_back")
         },
         model: "Keep values on the GPU, and read results back rarely: several at once, into pinned memory with `non_blocking=True`, while something is computed.",
+        ..COPIES
+    },
+    GapRule {
+        when: "more copies are exposed, most of that from or to pageable memory where the reference copies pinned memory",
+        applies: |_, candidate| {
+            candidate.subject == GapSubject::ExposedCopies && candidate.has_word("pageable")
+        },
+        title: "Copies of pageable memory, pinned on the reference",
+        issue: "On the target memory is copied and nothing else runs for {time}, on the reference for {reference}{change}: copies of pageable memory take {pageable} on the target, and {reference_pageable} on the reference, which copies pinned memory.",
+        model: "Copy from pinned memory as on the reference: `pin_memory=True` of the data loader, `tensor.pin_memory()`, with `non_blocking=True`.",
+        kernel: "The driver stages copies of pageable memory through its own buffer: no kernel makes up for that.",
         ..COPIES
     },
     GapRule {
@@ -91,23 +74,6 @@ const RULES: &[GapRule] = &[
     },
     COPIES,
 ];
-
-const COMMUNICATION: GapRule = GapRule {
-    key: "more_exposed_communication",
-    when: "more communication is exposed",
-    applies: |_, candidate| candidate.subject == GapSubject::ExposedCommunication,
-    title: "More exposed communication",
-    issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}.",
-    model: "Start collectives as soon as their data is ready, and let them run beside computation.",
-    kernel: "Compare topology and settings of collective communication on both machines.",
-    notes: &[
-        SHARES,
-        OTHER_AMOUNT,
-        "The same {collectives} take {collectives_ratio} the time of the reference: {collectives_time} and {collectives_reference}, waiting for others included.",
-        "A trace of one process does not tell waiting for others from moving data.",
-    ],
-    saves: "the exposed time beyond that of the reference for as much work",
-};
 
 const COPIES: GapRule = GapRule {
     key: "more_exposed_copies",
@@ -228,11 +194,8 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: GapSubject) -> Op
     }
     let more = match kind {
         PartKind::Idle => Some(idle::words(comparison, grown_ns)),
-        PartKind::ExposedCommunication => {
-            words.extend(overlap_words(comparison, grown_ns).unwrap_or_default());
-            collective_words(comparison)
-        }
-        _ => Some(copy_words(comparison)),
+        PartKind::ExposedCommunication => Some(communication::words(comparison, grown_ns)),
+        _ => Some(copy_words(comparison, grown_ns)),
     };
     words.extend(more.unwrap_or_default());
     Some(Candidate::of_saved(
@@ -240,52 +203,36 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: GapSubject) -> Op
     ))
 }
 
-/// Whether communication as a whole takes longer by most of what is exposed, or overlaps less.
-fn overlap_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
-    let timelines = comparison.timelines().both()?;
-    let all = timelines.map(|whole| whole.comm_ns);
-    let scaled_ns = comparison.amount.scaled(all.reference);
-    if all.target.saturating_sub(scaled_ns).saturating_mul(2) >= grown_ns {
-        let all = all.map(format::time_ns);
-        return Some(vec![
-            ("longer_communication", String::new()),
-            ("communication", all.target),
-            ("reference_communication", all.reference),
-        ]);
-    }
-    let hidden = timelines.map(|whole| {
-        let hidden_ns = whole.comm_ns.saturating_sub(whole.exposed_comm_ns);
-        format::percent(percent_or_zero(hidden_ns, whole.comm_ns))
-    });
-    Some(vec![
-        ("hidden", hidden.target),
-        ("reference_hidden", hidden.reference),
-    ])
-}
-
-/// Whether the collectives themselves take longer, including the wait for other ranks.
-fn collective_words(comparison: &Comparison) -> Option<Words> {
-    let rows = comparison.collectives.iter();
-    let both = rows.filter_map(|row| row.sides.as_ref().map(Option::as_ref).both());
-    let same: Vec<Pair<&Tally>> = both
-        .filter(|sides| sides.reference.count == sides.target.count)
-        .collect();
-    let count: u64 = same.iter().map(|sides| sides.target.count).sum();
-    let times = Pair::of(|which| sum(same.iter().map(|sides| sides.get(which).ns())));
-    Some(vec![
-        ("collectives_ratio", words::times(times.ratio()?)),
-        ("collectives", format::counted(count, "collective")),
-        ("collectives_time", format::time_ns(times.target)),
-        ("collectives_reference", format::time_ns(times.reference)),
-    ])
-}
-
-fn copy_words(comparison: &Comparison) -> Words {
+fn copy_words(comparison: &Comparison, grown_ns: i64) -> Words {
     let mut words = slower_copy(comparison).unwrap_or_default();
+    words.extend(pageable_words(comparison, grown_ns).unwrap_or_default());
     if reads_back(comparison) {
         words.push(("reads_back", String::new()));
     }
     words
+}
+
+/// The times of copies of pageable memory, if they are most of what grows and the reference spends more time on copies
+/// of pinned memory than the target.
+fn pageable_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
+    let times_of = |memory: HostMemory| {
+        let rows = comparison.kernels.iter();
+        let own = rows.filter(|row| HostMemory::of_name(&row.key) == Some(memory));
+        let times = own.map(|row| row.times()).fold(Pair::default(), Pair::plus);
+        Pair {
+            reference: comparison.amount.scaled(times.reference),
+            ..times
+        }
+    };
+    let (pageable, pinned) = (times_of(HostMemory::Pageable), times_of(HostMemory::Pinned));
+    let is_most = pageable.difference().saturating_mul(2) >= grown_ns;
+    let said = pageable.map(format::time_ns);
+    (is_most && pinned.reference > pinned.target).then(|| {
+        vec![
+            ("pageable", said.target),
+            ("reference_pageable", said.reference),
+        ]
+    })
 }
 
 /// Whether copies from the GPU to CPU memory grow by more than those in the other direction.

@@ -126,6 +126,7 @@ pub(super) const IDLE: GapRule = GapRule {
         "By code it grows most by {code_times}.",
         "The report of the target alone says: {own_issue}",
         "The CPU is slower too; self time of a call: {slower_cpu}.",
+        "{with_frames}Only the target was recorded with Python stacks, and recording them takes CPU time: compare traces with the same options of the profiler.",
     ],
     saves: "the idle time beyond that of the reference for as many launches",
 };
@@ -145,6 +146,10 @@ pub(super) fn words(comparison: &Comparison, grown_ns: i64) -> Words {
             format::in_sentence(model)
         });
         words.extend([("cpu_ratio", words::times(ratio)), ("then", then)]);
+        let has_frames = comparison.sides.as_ref().map(|side| side.has_frames);
+        if has_frames.target && !has_frames.reference {
+            words.push(("with_frames", String::new()));
+        }
     }
     words
 }

@@ -90,6 +90,33 @@ fn pinned_memory_is_advised_where_it_may_not_be_in_use() {
 }
 
 #[test]
+fn copies_that_are_pinned_on_the_reference_alone_are_the_cause() {
+    let copied = |memory: &str, us: u32| {
+        let table = products(1, 0).launch(50, 15..16);
+        table.copy(
+            50,
+            &format!("Memcpy HtoD ({memory} -> Device)"),
+            1_000..1_000 + us,
+        )
+    };
+    let gap = found(
+        "more_exposed_copies",
+        &copied("Pinned", 100),
+        &copied("Pageable", 500),
+    );
+    assert_eq!(
+        gap.title,
+        "Copies of pageable memory, pinned on the reference"
+    );
+    let other = found(
+        "more_exposed_copies",
+        &copied("Pageable", 100),
+        &copied("Pageable", 500),
+    );
+    assert_eq!(other.title, "More exposed memory copies");
+}
+
+#[test]
 fn a_slow_host_is_named_with_its_operator() {
     // Ten GEMMs of 60 µs; the CPU takes this many microseconds for each.
     let hosted = |us: u32| {
