@@ -8,6 +8,8 @@ use super::words;
 use crate::base::format;
 use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::Arranged;
+use crate::names::batch::Phase;
+use crate::profile::serving::ServingStep;
 use crate::profile::window;
 use crate::trace::annotations::step_number;
 
@@ -34,7 +36,7 @@ pub struct Amount {
 /// What the ratio of work is derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmountBy {
-    /// The steps of the profiler in each trace.
+    /// The steps of the profiler in each trace, or of a serving engine.
     Steps(Pair<u64>),
     /// The calls of operations in both traces: the median of their ratios.
     Calls,
@@ -50,7 +52,11 @@ impl Amount {
             by,
             is_certain: is_certain && !misses_calls,
         };
-        let steps = sides.map(|side| n_steps(&side));
+        let of_profiler = sides.map(|side| n_steps(&side));
+        let steps = match of_profiler.reference > 0 && of_profiler.target > 0 {
+            true => of_profiler,
+            false => sides.map(|side| n_generating(&side)),
+        };
         if steps.reference > 0 && steps.target > 0 {
             let ratio = steps.target as f64 / steps.reference as f64;
             return amount(ratio, AmountBy::Steps(steps), true);
@@ -125,6 +131,19 @@ fn n_steps(side: &Side) -> u64 {
             let steps = window::steps(&side.profile.trace);
             steps.iter().filter(|step| is_step(&step.name)).count() as u64
         }
+    }
+}
+
+/// The number of steps of a serving engine, if each generates a token for some of its requests; else 0. Those that
+/// compute the context of others beside that do more work, in calls of other sizes.
+fn n_generating(side: &Side) -> u64 {
+    let steps = side.profile.serving().map(|serving| &serving.steps);
+    let phases = steps.into_iter().flatten().map(ServingStep::phase);
+    let phases: Vec<Option<Phase>> = phases.filter(|phase| *phase != Some(Phase::Idle)).collect();
+    let generates = |phase: &Option<Phase>| matches!(phase, Some(Phase::Decode | Phase::Mixed));
+    match phases.iter().all(generates) {
+        true => phases.len() as u64,
+        false => 0,
     }
 }
 
