@@ -113,7 +113,7 @@ fn summary(
         let count = format::counted(n_windows as u64, "window");
         writeln!(
             out,
-            "The files are from {count} of the profiler; only the newest is analyzed."
+            "The files are from {count} of the profiler; only the newest that most ranks recorded is analyzed."
         )?;
     }
     // The job's upper bound always ends the list, even if findings before it are omitted.

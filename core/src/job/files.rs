@@ -90,7 +90,7 @@ pub struct Window {
 /// The files of a job, sorted into windows.
 #[derive(Debug)]
 pub struct JobFiles {
-    /// Newest first.
+    /// Newest first, those that at most half as many ranks recorded as another after them.
     pub windows: Vec<Window>,
     /// Sorted by file name.
     pub excluded: Vec<Excluded>,
@@ -332,7 +332,9 @@ fn windows(candidates: Vec<Candidate>, excluded: &mut Vec<Excluded>) -> Vec<Wind
             false => accepted.push(window),
         }
     }
-    accepted.arrange_by_largest(|window| start_ns(window));
+    // Without most ranks, nothing is known about waiting.
+    let most = accepted.iter().map(Vec::len).max().unwrap_or(0);
+    accepted.arrange_by_largest(|window| (window.len() * 2 > most, start_ns(window)));
     let windows = accepted.into_iter().map(|window| {
         let steps = || window.iter().flat_map(|one| &one.steps).copied();
         Window {

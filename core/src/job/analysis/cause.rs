@@ -24,6 +24,7 @@ use crate::base::sort::{Arrange, Arranged};
 use crate::base::stats::{mean_of_middle_ns, median};
 use crate::job::Job;
 use crate::names::cpu_activity::CpuActivity;
+use crate::profile::gpu::copies::Direction;
 
 /// Anything shorter than this, or than this share of the step, is no cause.
 const LEAST_NS: i64 = 50_000;
@@ -114,7 +115,9 @@ impl Why {
     /// Why a rank delays others, in a few words.
     pub(crate) fn brief(&self, job: &Job) -> String {
         match self {
-            Why::SlowerKernels { ratio, .. } => format!("the same kernels take {ratio:.2}×"),
+            Why::SlowerKernels { ratio, which, .. } => {
+                format!("{} {ratio:.2}×", which.what())
+            }
             Why::MoreWork { .. } => "more work".to_owned(),
             Why::MoreTokens { share, .. } => format!("gets {share:.2}× the tokens"),
             Why::HostLate { by, .. } => match by.first() {
@@ -147,6 +150,21 @@ pub(crate) enum Slower {
     OfMemory,
     /// Several that have nothing in common.
     Mixed,
+}
+
+impl Slower {
+    /// Whether it is copies between the GPU and CPU memory.
+    pub(crate) fn is_of_copies(&self) -> bool {
+        matches!(self, Slower::One(name) if Direction::of_name(name).crosses())
+    }
+
+    /// "the same kernels take", "its copies take".
+    pub(crate) fn what(&self) -> &'static str {
+        match self.is_of_copies() {
+            true => "its copies take",
+            false => "the same kernels take",
+        }
+    }
 }
 
 /// A rank that delays others.

@@ -1,11 +1,12 @@
 //! The results of analyzing a job: computed once, read by sheets, findings and the page.
 //!
 //! `flow` puts the collectives of all ranks in causal order, `timing` on the common clock; `replay` runs them again with
-//! other times. The other files ask: who is late (`delay`, `late_by`, `cause`), whose work differs (`same_work`,
+//! other times. The other files ask: who is late (`delay`, `late_by`, `cpu_speed`, `cause`), whose work differs (`same_work`,
 //! `experts`, `sequence`, `pipeline`), how fast the data moves (`network`), what never ends (`unfinished`), how the
 //! ranks are laid out (`roles`), and what a change would save (`what_if`).
 
 pub(crate) mod cause;
+pub(crate) mod cpu_speed;
 pub(crate) mod delay;
 pub(crate) mod experts;
 pub(crate) mod flow;

@@ -116,7 +116,16 @@ impl Late {
             return CpuActivity::Checkpointing.label().to_owned();
         }
         if !is_frame(first) {
-            return name(first).to_owned();
+            // An operator that frees memory again and again to allocate some.
+            let repeated = repeated(of_thread, late, |call| name(call));
+            let activity = repeated.and_then(|call| {
+                let category = profile.trace.events.category(call.event);
+                CpuActivity::of_span(category, name(&call))
+            });
+            return match activity {
+                Some(activity) => activity.label().to_owned(),
+                None => name(first).to_owned(),
+            };
         }
         let over = calls
             .iter()
@@ -244,6 +253,22 @@ mod tests {
         // A checkpoint is written in between copies that it launches itself.
         let save = ("torch/serialization.py(943): save", 3, 650);
         assert_eq!(late_by_before_several(&[save]), "Checkpointing");
+    }
+
+    #[test]
+    fn an_operator_that_frees_memory_again_and_again_is_at_allocation() {
+        let call = |category: &str, name: &str, at: u32, dur: u32| {
+            format!(
+                r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 1, "tid": 1, "ts": {at}, "dur": {dur}}},"#
+            )
+        };
+        let frees = [20, 160, 300, 440].map(|at| call("cuda_runtime", "cudaFree", at, 120));
+        let empty = call("cpu_op", "aten::empty", 10, 580);
+        assert_eq!(
+            late_by_with(&(empty.clone() + &frees.concat()), &[]),
+            "Memory allocation"
+        );
+        assert_eq!(late_by_with(&empty, &[]), "aten::empty");
     }
 
     #[test]

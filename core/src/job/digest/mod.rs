@@ -19,10 +19,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::interval::Interval;
 use crate::base::map::Set;
+use crate::base::sort::Arrange;
 use crate::import::warning::Warning;
 use crate::names::collective::CollectiveKind;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
+use crate::profile::cpu::ops::CpuOp;
 use crate::profile::gpu::kernels::SheetEvents;
 use crate::profile::gpu::timeline::GpuTimeline;
 use own_time::Activity;
@@ -73,6 +75,9 @@ pub struct Digest {
     pub(crate) ends_in: TextId,
     /// Sorted by step, then in order of appearance.
     pub(crate) work: Vec<Work>,
+    /// The operators with the most calls.
+    #[serde(default)]
+    pub(crate) cpu_ops: Vec<CpuCalls>,
     /// How the time of all GPU activity splits; `None` without any.
     pub(crate) gpu: Option<GpuTime>,
     /// The same for GPU activity whose launching call is known, as the reference counts it.
@@ -232,6 +237,30 @@ pub(crate) struct Work {
     pub(crate) total_ns: i64,
 }
 
+/// The calls of an operator on the CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CpuCalls {
+    pub(crate) op: TextId,
+    pub(crate) calls: u64,
+    /// Time inside of them, without operators called from there.
+    pub(crate) self_ns: i64,
+}
+
+impl CpuCalls {
+    /// The operators with the most calls: a slow CPU is slower in all of them.
+    fn most(profile: &Profile, texts: &mut Set<String>) -> Vec<CpuCalls> {
+        const MOST: usize = 32;
+        let mut ops: Vec<&CpuOp> = profile.cpu_ops.iter().collect();
+        ops.arrange_by_largest(|op| op.n_calls);
+        let most = ops.into_iter().take(MOST).map(|op| CpuCalls {
+            op: texts.id(profile.trace.strings.get(op.name)),
+            calls: op.n_calls,
+            self_ns: op.self_ns,
+        });
+        most.collect()
+    }
+}
+
 impl Digest {
     /// Reduces a profile to a digest.
     pub fn new(profile: &Profile, file: SourceFile) -> Digest {
@@ -264,6 +293,7 @@ impl Digest {
                 true => work::find(profile, &steps, &mut texts),
                 false => Vec::new(),
             },
+            cpu_ops: CpuCalls::most(profile, &mut texts),
             steps: steps.rows(profile, &found, &mut texts),
             ends_in: texts.id(&unfinished::ends_in(profile)),
             groups: found.groups,

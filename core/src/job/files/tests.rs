@@ -142,6 +142,25 @@ fn a_rank_without_steps_takes_its_window_from_none_of_the_others() {
     assert_eq!(excluded_and_windows(all.collect()), (vec![], both));
 }
 
+/// Rank 2 alone records other steps, later.
+#[test]
+fn a_newer_window_without_most_ranks_comes_last() {
+    let late = run(9, HOUR_NS, &[0, 1, 2]).remove(2);
+    let mut all = run(1, 0, &[0, 1, 2]);
+    all.remove(2);
+    let windows = vec![vec![0, 1], vec![2]];
+    let all = all.into_iter().chain([called(late, "late.json")]);
+    assert_eq!(excluded_and_windows(all.collect()).1[..1], windows[..1]);
+    // With most ranks, the newer one comes first.
+    let newer = run(9, HOUR_NS, &[0, 1, 2]).into_iter().take(2);
+    let newer = newer
+        .zip(["newer 0.json", "newer 1.json"])
+        .map(|(one, name)| called(one, name));
+    let all = run(1, 0, &[0, 1, 2]).into_iter().chain(newer);
+    let windows = vec![vec![0, 1], vec![0, 1, 2]];
+    assert_eq!(excluded_and_windows(all.collect()).1, windows);
+}
+
 #[test]
 fn of_two_files_of_a_rank_the_one_with_more_in_it_counts() {
     let mut cut = called(run(1, 0, &[0, 1, 2]).remove(1), "a cut file.json");

@@ -4,7 +4,7 @@
 use super::Context;
 use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, slow_work, times};
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_or_zero, sum};
 use crate::base::sort::{Arrange, FirstMax};
 use crate::base::value::{Table, Value, cell_columns};
 use crate::job::analysis::cause::{Cause, Why};
@@ -14,6 +14,9 @@ use crate::job::cards::{JobCard, ShownTable};
 
 /// Up to this many ranks are checked one by one for whether they count: each check replays the job.
 const MOST_CHECKED: usize = 32;
+
+/// The least share of the saving, in percent, that fixing ranks one by one does not reach.
+const LEAST_TOGETHER_PERCENT: f64 = 25.0;
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 64;
@@ -121,7 +124,12 @@ fn find<'a>(
         context.large(ns, &cause.steps).map(|_| ns)
     });
     let alone_ns = sum(savings);
-    context.large(saving_ns.saturating_sub(alone_ns), &steps)?;
+    let together_ns = saving_ns.saturating_sub(alone_ns);
+    context.large(together_ns, &steps)?;
+    // Where fixing single ranks saves nearly all of it, those are the ones to fix.
+    if percent_or_zero(together_ns, saving_ns) < LEAST_TOGETHER_PERCENT {
+        return None;
+    }
     Some(Combined {
         causes,
         saving_ns,

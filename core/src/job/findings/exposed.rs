@@ -16,9 +16,9 @@ const LEAST_PERCENT: f64 = 10.0;
 const MOST_ROWS: usize = 10;
 
 /// A kind of message, and how long it is exposed on a rank in a step, on average.
-struct Exposed<'a> {
-    link: &'a Link,
-    ns: i64,
+pub(super) struct Exposed<'a> {
+    pub(super) link: &'a Link,
+    pub(super) ns: i64,
 }
 
 /// Exposed communication without waiting for other ranks, averaged over all ranks. If a collective is hidden in part,
@@ -84,7 +84,7 @@ pub(super) fn communication(context: &Context) -> Option<JobCard> {
 }
 
 /// The messages that are exposed, longest first.
-fn messages<'a>(context: &Context<'a>) -> Vec<Exposed<'a>> {
+pub(super) fn messages<'a>(context: &Context<'a>) -> Vec<Exposed<'a>> {
     let Context { job, analysis, .. } = context;
     let mut of_collectives = vec![0_i64; job.collectives.len()];
     for node in &analysis.flow.nodes {

@@ -11,6 +11,7 @@ mod hang;
 mod hosts;
 mod network;
 mod ranks;
+mod small_messages;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -102,7 +103,7 @@ const RULES: &[Rule] = &[
     Rule { key: "pipeline_bubble", find: One(all_ranks::pipeline_bubble) },
     Rule { key: FEW_MICRO_BATCHES, find: One(all_ranks::few_micro_batches) },
     Rule { key: EXPOSED, find: One(exposed::communication) },
-    Rule { key: "small_messages", find: One(network::small_messages) },
+    Rule { key: "small_messages", find: One(small_messages::card) },
     Rule { key: "link_bandwidth", find: One(network::link_bandwidth) },
     Rule { key: "other_jobs", find: One(given::other_jobs) },
     Rule { key: "missing_ranks", find: One(given::missing) },

@@ -1,17 +1,14 @@
-//! Slow links, slow periods, messages that are too small.
+//! Slow links, slow periods.
 
 use super::Context;
 use crate::base::format;
 use crate::base::value::{Table, Value, cell_columns};
-use crate::job::analysis::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
+use crate::job::analysis::network::{Link, Path, ranks_of};
 use crate::job::analysis::what_if::WhatIf;
 use crate::job::cards::{JobCard, ShownTable};
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;
-
-/// This many small messages in a step are too many.
-const MANY_SMALL: usize = 1_000;
 
 /// Why no rank of a slow path is named.
 const ONE_OF_THEM: &str = "One slow network card, cable or port slows down all ranks of a collective alike, so the trace cannot tell which of these ranks has it.";
@@ -201,28 +198,4 @@ pub(super) fn slow_period(context: &Context) -> Option<JobCard> {
     };
     let saving_ns = slow.iter().map(|(_, ns)| ns).sum();
     context.with_saving(card, Some(saving_ns), &steps)
-}
-
-/// One rank sends many small messages, and their latency adds up.
-pub(super) fn small_messages(context: &Context) -> Option<JobCard> {
-    let n_steps = context.job.steps.len().max(1);
-    let counts = context.job.ranks.iter().enumerate().map(|(at, rank)| {
-        let digest = &rank.digest;
-        let small = digest.collectives.iter().filter(|of| {
-            message_bytes(digest, of).is_some_and(|bytes| bytes > 0.0 && bytes < SMALL_BYTES as f64)
-        });
-        (small.count() / n_steps, at)
-    });
-    counts.max().filter(|(n, _)| *n >= MANY_SMALL).map(|(n, rank)| JobCard {
-        title: "Too many small messages".to_owned(),
-        issue: format!(
-            "{} has {} below {} a step: each takes the latency of the network, however small it is.",
-            format::capitalized(&context.rank(rank)),
-            format::counted(n as u64, "collective"),
-            format::bytes(SMALL_BYTES)
-        ),
-        action: "Put them together: larger buckets (`bucket_cap_mb`), coalesced collectives, flattened parameters.".to_owned(),
-        ranks: vec![context.number(rank)],
-        ..JobCard::default()
-    })
 }

@@ -8,6 +8,7 @@ use crate::base::group::summed;
 use crate::base::interval::sum;
 use crate::base::value::{Table, Value, cell_columns};
 use crate::job::analysis::cause::{Cause, Slower, Why};
+use crate::job::analysis::cpu_speed::slower_cpu;
 use crate::job::analysis::late_by::LateBy;
 use crate::job::cards::{JobCard, ShownTable};
 use crate::names::cpu_activity::CpuActivity;
@@ -20,6 +21,9 @@ pub(super) const LOADING: LateBy = LateBy::Activity(CpuActivity::DataLoading);
 
 /// Where steps of a job begin.
 pub(super) const AFTER_LAST: &str = "Steps of a job end with their last collective: what the CPU does after that at the end of a step, such as writing a checkpoint, counts in the next one.";
+
+/// What to do about a rank whose CPU is slower than those of others.
+const SLOW_CPU: &str = "Find what slows the CPU of this rank down: other processes on its cores, cores that a container limits, memory of another socket (NUMA node, `numactl`), power saving, a profiler that records more. Then let it launch less: `torch.compile`, GPU graphs, larger batches.";
 
 /// What to do about ranks with more work than others.
 pub(super) const MORE_WORK: &str = "Give all ranks the same work: batches of one size, sequences packed or sorted by length, no extra calls on one rank.";
@@ -99,14 +103,22 @@ pub(super) fn slow(context: &Context) -> Vec<JobCard> {
         let on = other.map_or_else(String::new, |(own, _)| format!(" on another GPU, {own}"));
         Some(JobCard {
             title: format!(
-                "Rank {}: the same kernels take {}{on}",
+                "Rank {}: {} {}{on}",
                 context.number(cause.rank),
+                which.what(),
                 times(*ratio)
             ),
             issue: format!(
                 "{rank} takes {} as long as other ranks for the same {} in {steps}, and the others wait for it.",
                 times(*ratio),
-                format::counted(*n_kernels as u64, "kernel"),
+                format::counted(
+                    *n_kernels as u64,
+                    if which.is_of_copies() {
+                        "copy"
+                    } else {
+                        "kernel"
+                    }
+                ),
             ),
             action,
             reasoning: vec![reasoning.to_owned()],
@@ -123,6 +135,10 @@ fn of_slower(which: &Slower, most: &str) -> (String, &'static str) {
         Slower::All => (
             "Check clock rate, temperature, power limit and memory errors of this GPU; take the node out of service if they stay.".to_owned(),
             "All categories of kernels are slower by about the same factor, so the cause is the GPU (clock throttling, or another process on it), not one kernel; a trace cannot tell which.",
+        ),
+        of_copies if of_copies.is_of_copies() => (
+            "See how this rank reaches its GPU: the CPU cores and memory that its process uses (NUMA node, `numactl`), the PCIe link of the GPU, whether memory is pinned, and what else copies at that time.".to_owned(),
+            "These copies account for 80 % or more of the rank's extra time, and its kernels are about as fast as on other ranks.",
         ),
         Slower::One(kernel) => (
             format!("Look at `{}` on this rank: another library version, another choice of autotuning, the alignment of its arguments.", format::middle_ellipsis(kernel, 60)),
@@ -232,7 +248,19 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
             _ => String::new(),
         };
         let number = context.number(cause.rank);
+        let is_activity = dominant.is_some_and(|by| matches!(by, LateBy::Activity(_)));
+        let slower = slower_cpu(context.job, cause.rank).filter(|_| !is_activity);
+        let cpu = slower.map(|ratio| {
+            format!(
+                ": its CPU takes {} as long as those of other ranks for the same operators",
+                times(ratio)
+            )
+        });
         let title = match (dominant, is_loading) {
+            _ if slower.is_some() => format!(
+                "Rank {number} launches kernels late: its CPU takes {} the time",
+                times(slower.unwrap_or(1.0))
+            ),
             (_, true) => format!("Rank {number} waits for data"),
             (Some(by), _) => {
                 let by = by.in_sentence().replace('`', "");
@@ -243,11 +271,15 @@ pub(super) fn late(context: &Context) -> Vec<JobCard> {
         Some(JobCard {
             title,
             issue: format!(
-                "{rank} launches its kernels {} later than other ranks in {}{meanwhile}{copies}.",
+                "{rank} launches its kernels {} later than other ranks in {}{}{copies}.",
                 format::time_ns(*late_ns),
                 context.steps(&cause.steps),
+                cpu.unwrap_or(meanwhile),
             ),
-            action: late_action(dominant, "this rank"),
+            action: match slower {
+                Some(_) => SLOW_CPU.to_owned(),
+                None => late_action(dominant, "this rank"),
+            },
             reasoning: match cause.steps.contains(&0) {
                 true => Vec::new(),
                 false => vec![AFTER_LAST.to_owned()],

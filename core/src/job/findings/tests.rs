@@ -342,6 +342,43 @@ fn many_small_messages_in_a_step_are_reported() {
     assert_eq!(found_with(999), []);
 }
 
+/// 100 all-reduces of 32 bytes, each exposed for 10 µs.
+#[test]
+fn fewer_small_messages_are_reported_where_they_are_exposed() {
+    let mut job = TestJob::new(2);
+    job.step(1, 0, 2 * MS);
+    for at in 0..100 {
+        let span = (at * 20_000 + 10_000, at * 20_000 + 20_000);
+        job.run_sized(all_reduce(8), &[span; 2]);
+    }
+    let mut job = job.job();
+    for rank in &mut job.ranks {
+        for of in &mut rank.digest.collectives {
+            of.exposed_ns = of.span.length();
+        }
+    }
+    let cards = cards(&job);
+    let card = cards.iter().find(|card| card.key == "small_messages");
+    // The latency of all but one.
+    assert_eq!(card.unwrap().saving_ns, Some(990_000));
+}
+
+#[test]
+fn a_rank_whose_copies_are_slow_is_said_to_copy_slowly() {
+    const TO_GPU: TestWork = TestWork {
+        kernel: "Memcpy HtoD (Pinned -> Device)",
+        ..COPY
+    };
+    let mut job = job(1, 10 * MS);
+    for step in 0..4 {
+        job.same_calls(step, &GEMM, &[15, 15, 15, 15]);
+        job.same_calls(step, &TO_GPU, &[5, 15, 5, 5]);
+    }
+    let card = &cards(&job.on_gpus().job())[0];
+    assert_eq!(card.title, "Rank 1: its copies take 3.00×");
+    assert!(card.action.contains("NUMA"), "{}", card.action);
+}
+
 #[test]
 fn a_host_that_launches_late_is_named_with_what_it_did() {
     let mut late = job(2, 10 * MS);
