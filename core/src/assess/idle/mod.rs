@@ -18,6 +18,7 @@ use crate::profile::gpu::copies::may_be_pageable;
 use crate::profile::gpu::timeline::{GpuClass, GpuTimeline};
 use crate::trace::{EventId, StringId};
 use cause::IdleCause;
+use code::copied::CopiesAround;
 use code::rows::{CodeRows, CodeTable};
 use explain::{CpuTime, ExplainedGap, Explainer, regions_per_step};
 use kernels::Kernels;
@@ -220,10 +221,11 @@ impl Idle {
         };
         let ranges = OptimizerRanges::new(&profile.trace);
         let mut code = CodeTable::new(profile);
+        let mut copies = CopiesAround::new(profile);
         for gap in &input.timelines.gaps {
             let explained = explainer.explain(*gap);
             if !explainer.parts.is_empty() {
-                code.add(gap.span.length(), &explainer.parts);
+                code.add(gap.span.length(), &explainer.parts, copies.of(gap));
             }
             idle.add(input, &ranges, explained);
         }

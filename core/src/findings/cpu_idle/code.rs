@@ -5,6 +5,7 @@ use super::step_code::StepCode;
 use super::tables::{code_table, longest_ends_with, longest_gaps};
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
+use crate::assess::idle::code::copied::Copied;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::explain::ExplainedGap;
 use crate::base::tally::Tally;
@@ -12,7 +13,8 @@ use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::compiled_region::is_compiled_region;
 use crate::names::cpu_activity::CpuActivity::{
-    self, Allocation, Compilation, DataLoading, GraphCapture, Preprocessing, ReadBack,
+    self, Allocation, Checkpointing, Compilation, DataLoading, FileAccess, GraphCapture, Logging,
+    Preprocessing, ReadBack, Serialization,
 };
 use crate::names::gemm::is_factorization;
 use crate::names::words;
@@ -171,6 +173,31 @@ impl<'a> ObservedCode<'a> {
         self.row.activity == Some(activity)
     }
 
+    /// The copies that only serve this code, by the pattern of the finding about them. Inputs that it loads or prepares
+    /// have to be copied wherever it runs, and a wait serves a copy rather than the other way round.
+    fn copies(&self) -> Vec<(&'static str, i64)> {
+        let copies = |row: &CodeRow| {
+            let Copied {
+                to_cpu_ns,
+                to_gpu_ns,
+            } = row.copied;
+            match row.activity {
+                Some(activity) if activity.waits_for_gpu() => {
+                    let is_short = to_cpu_ns <= row.all.ns;
+                    [if is_short { to_cpu_ns } else { 0 }, 0]
+                }
+                None | Some(Checkpointing | Logging | Serialization | FileAccess) => {
+                    [to_cpu_ns, to_gpu_ns]
+                }
+                Some(_) => [0, 0],
+            }
+        };
+        let rows: Vec<[i64; 2]> = self.rows().map(copies).collect();
+        let all = |at: usize| sum(rows.iter().map(|row| row[at]));
+        let all = [("high_d2h_memcpy", all(0)), ("high_h2d_memcpy", all(1))];
+        all.into_iter().filter(|(_, ns)| *ns > 0).collect()
+    }
+
     /// Whether a library factorizes matrices: what it does between its launches is its own.
     pub(super) fn is_factorization(&self) -> bool {
         is_factorization(&self.row.place.function)
@@ -279,6 +306,7 @@ impl Subject for ObservedCode<'static> {
         Some(Evidence {
             events: rows.iter().map(|row| row.event).collect(),
             impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
+            includes: observed.copies(),
             tables: tables
                 .into_iter()
                 .filter(|table| !table.rows.is_empty())

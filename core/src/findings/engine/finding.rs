@@ -80,6 +80,8 @@ pub struct Finding {
     pub memory_bytes: Option<u64>,
     /// Patterns of findings that already count the time that it saves; if one of them exists, only that counts.
     pub counted_in: &'static [&'static str],
+    /// What may serve its cause: the pattern of the finding about that, and how much of its time does.
+    pub includes: Vec<(&'static str, i64)>,
     /// What it saves; `None` where a trace does not show it, and where it saves no time.
     pub impact: Option<Impact>,
     /// It is known to save no time, as at roofline.

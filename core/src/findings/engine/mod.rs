@@ -7,7 +7,7 @@
 //! | `row`, `outcome` | the figures of an operation; what an analysis returns |
 //! | `finding`, `impact` | what is slow, what to do about it, what that saves |
 //! | `run_time` | kernel time to run time |
-//! | `one_cause`, `rank` | findings with one cause are merged; all in one list, largest saving first |
+//! | `joined`, `one_cause`, `rank` | findings with one cause are merged; all in one list, largest saving first |
 //! | `narrower` | what narrower types save |
 //! | `pattern` | patterns in the figures of the whole pipeline |
 //! | `assessment` | an efficiency in one word |
@@ -16,6 +16,7 @@ pub(super) mod assessment;
 pub mod compute;
 pub mod finding;
 pub(super) mod impact;
+mod joined;
 pub(super) mod narrower;
 pub(super) mod one_cause;
 pub mod outcome;

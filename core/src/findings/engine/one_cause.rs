@@ -41,14 +41,12 @@ const SAME_TIME: [[&str; 2]; 2] = [
     ["piecewise_launches", "piecewise_decode"],
 ];
 
-/// Whether a finding is about the time of another one, which saves as much. One with more to say, such as failed
-/// allocations, stays separate.
+/// Whether a finding is about the time of another one, which saves as much.
 fn is_same_time(inner: &Finding, outer: &Finding) -> bool {
     let most_ns = |finding: &Finding| finding.impact.map(|impact| impact.high_ns);
     let is_of = |pair: &[&str; 2]| [inner, outer].iter().all(|one| pair.contains(&one.pattern));
     inner.pattern != outer.pattern
         && SAME_TIME.iter().any(is_of)
-        && inner.priority >= Priority::Medium
         && most_ns(outer) >= most_ns(inner)
 }
 
@@ -61,6 +59,10 @@ pub(crate) fn merge(outer: &mut Finding, inner: &Finding) -> bool {
             "This is also the time of “{}”: {}",
             inner.title, inner.issue
         ));
+        // Failed allocations need a different fix.
+        if inner.priority < Priority::Medium {
+            outer.model.clone_from(&inner.model);
+        }
         return true;
     }
     if !is_within(inner, outer) {
@@ -325,9 +327,15 @@ mod tests {
         let one = ranked(vec![idle.clone(), calls(Priority::Medium)]);
         assert_eq!(titles(&one), ["allocation"]);
         assert_eq!(one.ranked[0].finding.priority, Priority::Medium);
+        assert_eq!(one.ranked[0].finding.model, "fix allocation.");
         // Failed allocations need a different fix.
-        let two = ranked(vec![idle, calls(Priority::High)]);
-        assert_eq!(titles(&two), ["allocation", "driver"]);
+        let failed = Finding {
+            model: "lower the peak.".to_owned(),
+            ..calls(Priority::High)
+        };
+        let one = ranked(vec![idle, failed]);
+        assert_eq!(titles(&one), ["allocation"]);
+        assert_eq!(one.ranked[0].finding.model, "lower the peak.");
     }
 
     /// Operators of 30 and 30 µs in a run of 60.

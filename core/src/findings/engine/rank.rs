@@ -1,6 +1,7 @@
 //! All findings in one list, largest saving first.
 
 use super::finding::{Effect, Finding, Impact, Priority};
+use super::joined;
 use super::one_cause;
 use super::outcome::Outcome;
 use crate::base::format;
@@ -57,7 +58,8 @@ pub(crate) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         let findings = outcome.findings.iter();
         findings.map(move |finding| (outcome.kind, finding.clone()))
     });
-    let (all, merged) = one_cause::merge_unrecorded(input, all.collect());
+    let (mut all, merged) = one_cause::merge_unrecorded(input, all.collect());
+    let joined = joined::join(&mut all);
     let (small, mut shown): (Vec<_>, Vec<_>) = all
         .into_iter()
         .partition(|(_, finding)| is_small(input, finding));
@@ -76,6 +78,13 @@ pub(crate) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
             number: one.number,
         };
         within.splice(0..0, merged.into_iter().map(goes_with));
+    }
+    for one in &ranked {
+        let parts = joined.iter();
+        within.extend(parts.filter_map(|part| part.within(&one.finding, one.number)));
+    }
+    if !joined.is_empty() {
+        within.arrange_by_key(|one| one.number);
     }
     Findings {
         together: together(input, &ranked),

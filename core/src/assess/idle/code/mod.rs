@@ -19,6 +19,7 @@
 //! together cost one pass over the calls of a trace.
 
 mod candidate;
+pub(crate) mod copied;
 mod place;
 mod ranges;
 pub(crate) mod rows;

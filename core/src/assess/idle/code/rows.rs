@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::copied::Copied;
 use super::place::{PlaceKey, Places};
 use super::{Code, CodePart, Place};
 use crate::assess::idle::cause::IdleCause;
@@ -25,6 +26,8 @@ pub(crate) struct CodeRow {
     /// The call of the longest part.
     pub(crate) event: EventId,
     pub(crate) by_cause: BTreeMap<IdleCause, Tally>,
+    /// Copies that bring it data of the GPU, or take its results there.
+    pub(crate) copied: Copied,
 }
 
 impl CodeRow {
@@ -86,8 +89,8 @@ impl<'a> CodeTable<'a> {
         }
     }
 
-    /// Adds the parts of one gap, with the cause that each belongs to.
-    pub(crate) fn add(&mut self, ns: i64, parts: &[(IdleCause, CodePart)]) {
+    /// Adds the parts of one gap, with the cause that each belongs to. The copies around the gap belong to the longest.
+    pub(crate) fn add(&mut self, ns: i64, parts: &[(IdleCause, CodePart)], copied: Copied) {
         self.sums.all.add(ns);
         // A function that takes two parts of a gap counts one gap.
         let mut of_gap: Vec<(usize, IdleCause, Code, i64)> = Vec::new();
@@ -106,6 +109,11 @@ impl<'a> CodeTable<'a> {
                 Some((.., ns)) => *ns = ns.saturating_add(part.ns),
                 None => of_gap.push((row, cause, code, part.ns)),
             }
+        }
+        let longest = of_gap.iter().max_by_key(|(.., ns)| *ns);
+        let longest = longest.and_then(|(row, ..)| self.rows.get_mut(*row));
+        if let Some(Known { row, .. }) = longest {
+            row.copied.add(copied);
         }
         for (row, cause, code, ns) in of_gap {
             let Some(Known { row, longest, .. }) = self.rows.get_mut(row) else {
@@ -142,6 +150,7 @@ impl<'a> CodeTable<'a> {
                 longest_ns: 0,
                 event: code.event,
                 by_cause: BTreeMap::new(),
+                copied: Copied::default(),
             };
             self.rows.push(Known {
                 row,
