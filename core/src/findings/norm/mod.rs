@@ -1,9 +1,10 @@
 //! Norms, especially batch norm: they read and write each element once or twice, so the simplest element-wise
 //! operations of the trace show what they could reach.
 //!
-//! Bytes are lower bounds. With n elements, a forward pass reads the input and writes the result (2·n); in training, a
-//! kernel that cannot keep the input on chip reads it twice (3·n), which is not counted. A backward pass reads the
-//! input and the gradient and writes one (3·n, at worst 5·n).
+//! Bytes are lower bounds. With n elements, a forward pass reads the input and writes the result (2·n). A backward pass
+//! reads the input and the gradient and writes one (3·n). The statistics of a batch norm in training need the whole
+//! batch before the first result: unless the operands stay on chip, it reads them twice (3·n and 5·n). It is judged by
+//! that.
 
 mod neighbors;
 mod rules;
@@ -13,7 +14,7 @@ mod tests;
 use super::elementwise::dropout::is_inference;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::elementwise::baseline::{Baseline, Simple};
-use crate::findings::engine::compute::{gbps, main_cause};
+use crate::findings::engine::compute::{gbps, impact, main_cause};
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::norm::NormKind;
@@ -34,15 +35,23 @@ struct Observed<'a> {
     cause: Option<Cause>,
     /// It normalizes the weights of a layer, rather than its input.
     is_of_weights: bool,
+    /// How many times as many bytes it has to move as its lower bound says.
+    read_twice: f64,
 }
 
 impl<'a> Observed<'a> {
     fn new(input: &Input, baseline: &'a Baseline, row: &'a Row) -> Observed<'a> {
         let work = input.evaluation(row.operation).work;
         let bytes = work.and_then(|work| work.bytes);
+        let norm = Norm::of(input.profile, input.operation(row.operation));
         Observed {
             row,
-            norm: Norm::of(input.profile, input.operation(row.operation)),
+            norm,
+            read_twice: match norm.is_backward {
+                _ if !norm.is_trained_batch_norm() => 1.0,
+                true => 5.0 / 3.0,
+                false => 3.0 / 2.0,
+            },
             baseline,
             yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
             gbps: gbps(input, row),
@@ -61,6 +70,20 @@ impl<'a> Observed<'a> {
     fn ratio(&self) -> Option<f64> {
         Some(self.gbps? / self.yardstick?.gbps)
     }
+
+    /// What it saves by its gap to the roofline, without the time of reading its operands a second time.
+    fn gap(&self, input: &Input) -> Option<Impact> {
+        let all = impact(input, &[self.row]).0?;
+        let roofline_ns = self.row.steady_ns() as f64 * self.row.steady_percent().unwrap_or(0.0);
+        let second_ns = (roofline_ns / 100.0 * (self.read_twice - 1.0)).round() as i64;
+        Some(all.map(|ns| (ns - second_ns).max(0)))
+    }
+
+    /// Whether it is at a low % of the roofline of these bytes.
+    fn is_slow(&self, gate: &Gate) -> bool {
+        let percent = self.row.judged_percent();
+        percent.is_some_and(|percent| percent * self.read_twice < gate.efficiency_percent)
+    }
 }
 
 pub(super) const DOCS: Docs = || {
@@ -76,7 +99,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     facts(input, outcome, &baseline, &observed);
     let gate = Gate::of(input, input.options.thresholds.norm_gate_ms);
     let is_slow =
-        |observed: &&Observed| gate.is_slow(observed.row) && !is_launch_scale(input, observed.row);
+        |observed: &&Observed| observed.is_slow(&gate) && !is_launch_scale(input, observed.row);
     let are_foldable = input.has(Family::Convolution)
         && !observed
             .iter()

@@ -27,15 +27,17 @@ fn with_additions(addition_us: u32, x: &str, us: u32) -> Outcome {
 
 #[test]
 fn batch_norm_is_compared_with_the_element_wise_baseline() {
-    let cases: [(u32, u32, &[&str]); 4] = [
+    let cases: [(u32, u32, &[&str]); 5] = [
         // 12.9 % of roofline where additions reach 4 000 of 5 300 GB/s.
         (300, 300, &["norm_kernel_issue"]),
-        // 25.8 %: 1 370 GB/s is a third of what additions reach.
-        (150, 300, &["norm_below_baseline"]),
+        // 24.2 %: 1 280 GB/s, and 1 930 GB/s of what it reads twice, are less than half of what additions reach.
+        (160, 300, &["norm_below_baseline"]),
         // Additions at 1 200 GB/s are slow themselves.
         (300, 1000, &["memory_bound_gap"]),
         // 48.5 %.
         (80, 300, &[]),
+        // 34.7 %, and 52 % of what it reads twice.
+        (112, 300, &[]),
     ];
     for (us, addition_us, expected) in cases {
         let outcome = with_additions(addition_us, IMAGES, us);
