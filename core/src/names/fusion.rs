@@ -54,6 +54,17 @@ fn is_gate(ops: &[&str], activation: &str) -> bool {
     from.any(|op| *op == "mul")
 }
 
+/// Whether operators compute `x / 2 · (1 + erf(x / √2))`, or `tanh` of a polynomial in place of `erf`: one is added to
+/// the function's result, and that is multiplied with the input.
+fn is_gelu(ops: &[&str]) -> bool {
+    let function = ops.iter().position(|op| matches!(*op, "tanh" | "erf"));
+    let Some((before, after)) = function.map(|at| ops.split_at(at)) else {
+        return false;
+    };
+    let is_scaled = before.iter().any(|op| matches!(*op, "mul" | "div"));
+    is_scaled && after.contains(&"add") && after.contains(&"mul")
+}
+
 /// Where the operators of an RMS or layer norm are in a chain that goes on before or after them.
 pub(crate) fn norm_within(ops: &[&str]) -> Option<Range<usize>> {
     let is = |at: usize, names: &[&str]| ops.get(at).is_some_and(|op| names.contains(op));
@@ -125,7 +136,7 @@ impl ChainKind {
             .any(|act| is_gate(ops, act))
         {
             GatedActivation
-        } else if (has("tanh") || has("erf")) && has("mul") && has("add") {
+        } else if is_gelu(ops) {
             Gelu
         } else if ends_in_norm {
             ResidualNorm

@@ -6,7 +6,8 @@ use super::*;
 fn each_pattern_is_seen() {
     let mm: Call = ("aten::mm", "1024x512:float, 512x4096:float", 100);
     let (silu, relu) = (unary("aten::silu"), unary("aten::relu"));
-    let cases: [(&str, &str, &[Call]); 7] = [
+    let tanh = unary("aten::tanh");
+    let cases: [(&str, &str, &[Call]); 8] = [
         ("LlamaRotary", "rope", &[MUL, HALF, HALVES, MUL, ADD]),
         ("GatedUnit", "gated_activation", &[silu, MUL]),
         ("Projection", "gemm_epilogue", &[mm, silu]),
@@ -16,6 +17,8 @@ fn each_pattern_is_seen() {
         ("LlamaMLP", "gated_activation", &[mm, silu, mm, MUL]),
         ("Shortcut", "bias_activation", &[ADD, relu]),
         ("Scaling", "elementwise_chain", &[MUL, ADD, EXP]),
+        // GELU adds one to the result of `tanh`.
+        ("Joiner", "elementwise_chain", &[ADD, tanh, MUL]),
     ];
     let sort: Call = ("aten::sort", X, 5);
     for (module, expected, calls) in cases {
