@@ -20,17 +20,17 @@ use crate::profile::gpu::kernels::Running;
 use crate::profile::gpu::timeline::GpuTimeline;
 
 /// What was moved; independent of options.
-struct Moved {
+pub(super) struct Moved {
     copies: Arc<CopySummary>,
     collectives: Arc<CollectiveSummary>,
     staging: Option<StagedTime>,
     is_narrow: bool,
-    spans: Spans,
+    pub(super) spans: Spans,
 }
 
 impl Moved {
     /// `None` if nothing runs.
-    fn of(profile: &Profile) -> Arc<Option<Moved>> {
+    pub(super) fn of(profile: &Profile) -> Arc<Option<Moved>> {
         profile.once(|| {
             let running: Vec<Running> = profile.running().collect();
             let spans = Spans::new(&running, |span| profile.gpu_span(span))?;
@@ -348,6 +348,12 @@ impl CopyAssessment {
 
     /// What a host with the slowest link that GPUs for computation have reaches with pinned memory, in GB/s.
     pub(super) const PINNED_GBPS: f64 = 12.0;
+
+    /// Whether large copies of pinned memory reach less than half of what the slowest such link carries.
+    pub(super) fn is_link_slow(&self) -> bool {
+        let gbps = self.copies.gbps();
+        self.are_pinned && self.are_large && gbps.is_some_and(|gbps| gbps < Self::PINNED_GBPS / 2.0)
+    }
 
     /// What large copies of pageable memory take beyond their time from pinned memory, while nothing else runs.
     pub(super) fn saved_by_pinning_ns(&self) -> Option<i64> {

@@ -1,6 +1,6 @@
 //! What the data shows about communication, and what to do about it.
 
-use super::assess::{Facts, LATENCY_NS};
+use super::assess::{Facts, LATENCY_NS, Moved};
 use super::messages::{Reason, are_across_hosts};
 use super::{copies, waiting};
 use crate::base::format;
@@ -103,14 +103,19 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     })
 }
 
-/// ", most of it in `reduce` in `train.py:160`": the function of the program that starts most of the communication.
+/// ", most of it in `reduce` in `train.py:160`": the function of the program that starts most of the communication while
+/// nothing computes.
 pub(super) fn mostly_in(input: &Input) -> Option<String> {
-    let mut frames = Frames::new(input.profile);
-    let all = input.profile.gpu.all();
+    let profile = input.profile;
+    let moved = Moved::of(profile);
+    let exposed = &Option::as_ref(&moved)?.spans.communication;
+    let mut frames = Frames::new(profile);
+    let all = profile.gpu.all();
     let all = all.filter(|work| work.class == GpuClass::Communication);
     let times = all.map(|work| {
         let frame = work.launched_by.and_then(|call| frames.above(call));
-        (frame, work.span.length())
+        let gpu = work.running(&profile.trace).gpu;
+        (frame, exposed.within((gpu, work.span)))
     });
     copies::place_of_most(input, times)
 }

@@ -6,7 +6,7 @@ use crate::assess::idle::code::{Code, Place};
 use crate::base::format;
 use crate::base::group::{grouped, summed};
 use crate::base::interval::sum;
-use crate::base::sort::FirstMax;
+use crate::base::sort::Arranged;
 use crate::findings::Input;
 use crate::findings::engine::run_time;
 use crate::names::cpu_activity::CpuActivity;
@@ -129,18 +129,33 @@ pub(super) fn mostly_in<'a>(
     place_of_most(input, of_frames)
 }
 
-/// The same for the times of any activity, with the frame that leads to each.
+/// The same for the times of any activity, with the frame that leads to each; two functions that share nearly all of it.
 pub(super) fn place_of_most(
     input: &Input,
     times: impl Iterator<Item = (Option<StringId>, i64)>,
 ) -> Option<String> {
+    const NEARLY_ALL: f64 = 0.9;
+    const TWO_THIRDS: f64 = 2.0 / 3.0;
     let of_frames = summed(times);
     let all_ns = sum(of_frames.iter().map(|(_, ns)| *ns));
-    let (frame, ns) = of_frames.into_iter().first_max_by_key(|(_, ns)| *ns)?;
-    let frame = Frame::of(input.profile.trace.strings.get(frame?))?;
+    let place = |frame: Option<StringId>| {
+        let frame = Frame::of(input.profile.trace.strings.get(frame?))?;
+        let (function, file, line) = (frame.function, frame.file(), frame.line);
+        Some(format!("`{function}` in `{file}:{line}`"))
+    };
+    let longest = of_frames.into_iter().arranged_by_largest(|(_, ns)| *ns);
+    let ns = |at: usize| longest.get(at).map_or(0, |(_, ns)| *ns);
+    let (first_ns, both_ns) = (ns(0), ns(0).saturating_add(ns(1)));
+    let shares = |ns: i64, least: f64| ns as f64 >= least * all_ns as f64;
+    let name = |at: usize| place(longest.get(at)?.0);
+    let are_two = !shares(first_ns, TWO_THIRDS) && shares(both_ns, NEARLY_ALL);
+    let two = name(0).zip(name(1)).filter(|_| are_two);
+    let (places, ns) = match two {
+        Some((first, second)) => (format!("{first} and {second}"), both_ns),
+        None => (name(0).filter(|_| first_ns > all_ns / 2)?, first_ns),
+    };
     let what = if ns == all_ns { "" } else { "most of it " };
-    let place = format!("`{}` in `{}:{}`", frame.function, frame.file(), frame.line);
-    (ns > all_ns / 2).then(|| format!(", {what}in {place}"))
+    Some(format!(", {what}in {places}"))
 }
 
 fn pinned_is_faster(assessed: &CopyAssessment) -> Option<String> {

@@ -51,6 +51,13 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         ..TO_HOST
     },
     Rule {
+        when: SLOW_LINK,
+        applies: |_, issue| issue.copies(DeviceToHost, CopyAssessment::is_link_slow),
+        title: "Device-to-host copies over a slow link",
+        model: FASTER_LINK,
+        ..TO_HOST
+    },
+    Rule {
         when: "host memory is pinned, and kernels are too few to hide most of them",
         applies: |_, issue| issue.copies(DeviceToHost, CopyAssessment::are_bound_by_link),
         title: "Device-to-host copies: more than kernels can hide",
@@ -87,6 +94,13 @@ pub(super) const RULES: &[Rule<Issue>] = &[
         when: "they are small",
         kernel: "a kernel that takes the value from GPU memory makes reading it back unnecessary.",
         ..TO_HOST
+    },
+    Rule {
+        when: SLOW_LINK,
+        applies: |_, issue| issue.copies(HostToDevice, CopyAssessment::is_link_slow),
+        title: "Host-to-device copies over a slow link",
+        model: FASTER_LINK,
+        ..TO_DEVICE
     },
     Rule {
         when: "host memory is pinned, and kernels are too few to hide most of them",
@@ -272,6 +286,10 @@ const TO_DEVICE: Rule<Issue> = Rule {
     model: "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
     ..COPIES
 };
+
+const SLOW_LINK: &str = "they are large, host memory is pinned, and they reach less than half of the 12 GB/s that PCIe 3.0 with 16 lanes carries";
+
+const FASTER_LINK: &str = "find what slows the link, which reaches less than half of what PCIe 3.0 with 16 lanes carries: check its generation and width (`nvidia-smi -q`, `rocm-smi --showbus`), run the process and allocate its memory on the NUMA node of the GPU (`numactl`), and see whether other devices copy over the same link; then start copies earlier, on a stream of their own, beside computation.";
 
 const OVERLAPPED: &str = "most of these copies overlap with other kernels already: start the others early enough for that too, and wait for them only where the values are used.";
 

@@ -47,7 +47,8 @@ impl DataParallelism {
                 || name.starts_with("fsdp::")
                 || is_call("FullyShardedDataParallel")
                 || is_of("torch/distributed/fsdp/");
-            found.has_ddp |= is_call("DistributedDataParallel");
+            found.has_ddp |=
+                is_call("DistributedDataParallel") || is_of("torch/nn/parallel/distributed.py");
             found.has_replicas |=
                 is_call("DataParallel") || is_of("torch/nn/parallel/data_parallel.py");
         }

@@ -160,6 +160,7 @@ fn what_wraps_the_model_shows_what_communication_is_for() {
         ("cpu_op", "DataParallel.forward", BROADCAST, "replace `DataParallel`"),
         (FRAME, "torch/nn/parallel/data_parallel.py(150): forward", BROADCAST, "replace `DataParallel`"),
         ("cpu_op", "DistributedDataParallel.forward", BROADCAST, "`DistributedDataParallel` broadcasts the buffers"),
+        (FRAME, "torch/nn/parallel/distributed.py(1630): forward", BROADCAST, "`DistributedDataParallel` broadcasts the buffers"),
     ];
     for (category, name, kernel, expected) in cases {
         let timetable = Timetable::new().work("aten::mm", "gemm", 0..100);
@@ -183,4 +184,23 @@ fn the_function_that_starts_most_of_the_communication_is_named() {
     let issue = analyzed(&timetable.profile()).1[0].issue.clone();
     let place = "while nothing computes, in `reduce` in `train.py:160`; ";
     assert!(issue.contains(place), "{issue}");
+}
+
+/// Two functions share what is exposed, or one alone: the other's messages overlap with computation.
+#[test]
+fn two_functions_that_share_the_communication_are_named() {
+    let issue = |computing: std::ops::Range<u32>| {
+        let timetable = Timetable::new()
+            .work("aten::mm", "gemm", computing)
+            .stream(9)
+            .frame("moe.py(60): dispatch", 15..25)
+            .launched(ALL_REDUCE, 16..17, 100..200)
+            .frame("moe.py(95): combine", 30..40)
+            .launched(ALL_REDUCE, 31..32, 200..300);
+        analyzed(&timetable.profile()).1[0].issue.clone()
+    };
+    let (dispatch, combine) = ("`dispatch` in `moe.py:60`", "`combine` in `moe.py:95`");
+    let both = format!(", in {dispatch} and {combine}; ");
+    assert_contains(&issue(0..100), &[&both]);
+    assert_contains(&issue(0..200), &[&format!(", in {combine}; ")]);
 }

@@ -334,7 +334,10 @@ fn pinned_memory_alone_makes_slow_copies_faster() {
         &["; they move 5.00 MB each on average, at 5.00 GB/s"],
     );
     reasons(&pageable, &["at that rate alone 5.25 ms are saved"]);
-    assert_eq!(saves(&copies(PINNED_H2D)).0, 1_000_000);
+    let pinned = copies(PINNED_H2D);
+    assert_eq!(saves(&pinned).0, 1_000_000);
+    // Pinned memory reaches 12 GB/s on the slowest of such links.
+    assert_eq!(pinned.title, "Host-to-device copies over a slow link");
 }
 
 /// ```text
