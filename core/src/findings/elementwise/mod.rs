@@ -23,7 +23,7 @@ use crate::names::words;
 use crate::perf::{OpInput, is_integer_type, product};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
-use crate::profile::operations::kinds::elementwise::{has_double, is_fill_alone};
+use crate::profile::operations::kinds::elementwise::{fills_new_memory, has_double, is_fill_alone};
 use crate::profile::operations::kinds::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
 use masks::{Masks, OfMasks};
@@ -69,6 +69,8 @@ struct Observed<'a> {
     is_of_logits: bool,
     /// It fills a tensor, and not as part of another operator.
     is_fill: bool,
+    /// It fills tensors as they are allocated.
+    fills_new: bool,
     /// How it moves elements, if it does nothing else.
     movement: Option<Movement>,
     /// Its calls that are part of making a mask.
@@ -128,6 +130,7 @@ impl<'a> Observed<'a> {
             slice_gradients_ns: slices::slice_gradients_ns(profile, operation, name),
             is_of_logits: size(profile, operation).is_some_and(|size| logits.contains(&size)),
             is_fill: is_fill_alone(profile, operation),
+            fills_new: fills_new_memory(profile, operation),
             movement: Movement::of(profile, operation),
             masks: Masks::of(input).get(row.operation),
             copied_ns: match name {

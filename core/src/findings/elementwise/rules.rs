@@ -41,6 +41,19 @@ pub(super) const RULES: &[Rule<Observed>] = &[
         has_reproducer: false,
         ..COPY
     },
+    Rule {
+        key: "new_tensors_filled",
+        when: "it fills tensors as they are allocated, which deterministic algorithms do",
+        applies: |_, observed| observed.fills_new,
+        title: "New tensors filled for deterministic algorithms",
+        issue: "{figures}; it fills each new tensor before anything is written to it.",
+        model: "set `torch.utils.deterministic.fill_uninitialized_memory = False`, where no code reads memory that it has not written: `torch.use_deterministic_algorithms(True)` fills new tensors only to make such reads reproducible.",
+        kernel: "nothing to gain in a kernel: it does not have to run.",
+        saves: Saves::AtMost(|_, observed| Some(observed.row.time_ns)),
+        effect: Effect::FewerLaunches,
+        has_reproducer: false,
+        ..COPY
+    },
     slices::RULE,
     dropout::RULE,
     Rule {

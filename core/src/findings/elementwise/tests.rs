@@ -108,6 +108,17 @@ fn buffers_of_gradients_need_no_zeros() {
     assert_eq!(finding.impact, Some(Impact::at_most(400_000)));
 }
 
+/// Deterministic algorithms fill what `empty` allocates.
+#[test]
+fn new_tensors_need_no_fill() {
+    let large = "64x1024x1024@1048576x1024x1";
+    let fill = |calls: Calls| calls.call("aten::fill_", large, KERNEL, 60);
+    let outcome = fast(Calls::new()).inside("aten::empty", fill);
+    let outcome = outcome.outcome("elementwise");
+    let finding = only(&outcome, "new_tensors_filled");
+    assert_eq!(finding.impact, Some(Impact::at_most(60_000)));
+}
+
 /// What only moves elements may be left out, however near the roofline it is, once it takes 5 % of the computation.
 #[test]
 fn elements_that_only_move_are_found_at_the_roofline() {

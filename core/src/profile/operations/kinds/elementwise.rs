@@ -72,6 +72,23 @@ pub(crate) fn is_fill_alone(profile: &Profile, operation: &Operation) -> bool {
     is_fill(operation.short_name(profile)) && first.is_some_and(|call| is_alone(call.event))
 }
 
+/// Whether an operation fills a tensor as it is allocated, which PyTorch does for deterministic algorithms alone.
+pub(crate) fn fills_new_memory(profile: &Profile, operation: &Operation) -> bool {
+    const ALLOCATING: &[&str] = &[
+        "aten::empty",
+        "aten::empty_like",
+        "aten::empty_strided",
+        "aten::new_empty",
+        "aten::resize_",
+    ];
+    let is_inside = |event| {
+        let mut around = operators_around(profile, event);
+        around.any(|name| ALLOCATING.contains(&name))
+    };
+    let first = operation.first();
+    is_fill(operation.short_name(profile)) && first.is_some_and(|call| is_inside(call.event))
+}
+
 /// `copy_(to, from)`.
 fn copy(input: &OpInput) -> ElementwiseKind {
     let (Some(to), Some(from)) = (input.tensor(0), input.tensor(1)) else {
