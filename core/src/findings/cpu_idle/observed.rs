@@ -1,6 +1,7 @@
 //! What rules know about the idle time with one cause.
 
 use super::code::ObservedCode;
+use super::other_threads;
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::{GapsOfCause, Idle};
@@ -287,6 +288,33 @@ impl<'a> Observed<'a> {
         let function = rows.iter().map(|(row, _)| *row).find(is_function);
         let place = function.map_or_else(|| format!("`{file}`"), |row| row.place.text());
         (ns > self.left_ns() / 2).then_some((place, ns))
+    }
+
+    /// "; meanwhile another thread of the process runs `encode` in `writer.py:44`", if it does so for most of the run:
+    /// threads run Python code in turn, so that it makes launches late. Empty otherwise.
+    pub(super) fn other_thread(&self, input: &Input) -> String {
+        if !matches!(self.cause, IdleCause::LaunchBound | IdleCause::CpuWork) {
+            return String::new();
+        }
+        let longest = self.idle.longest.iter();
+        let mut launches = longest.filter(|gap| gap.cause == self.cause);
+        let own = launches.find_map(|gap| gap.launch);
+        let run = self.idle.timeline.span;
+        let code = own.and_then(|own| other_threads::code(input.profile, run, own));
+        code.map_or(String::new(), |(place, _)| {
+            format!("; meanwhile another thread of the process runs {place}")
+        })
+    }
+
+    /// Where nearly all of it are late launches of an optimizer, the finding about its many kernels has the same cause.
+    pub(super) fn kernels_of_optimizer(&self) -> Vec<(&'static str, i64)> {
+        const NEARLY_ALL: f64 = 0.8;
+        let range = self.gaps.mostly_in();
+        let least_ns = self.gaps.all.ns as f64 * NEARLY_ALL;
+        let is_nearly_all = range.is_some_and(|(_, tally)| tally.ns as f64 >= least_ns);
+        let is_it = self.cause == IdleCause::LaunchBound && is_nearly_all;
+        let all = is_it.then_some(("optimizer_not_fused", i64::MAX));
+        all.into_iter().collect()
     }
 
     /// Whether most of the gaps precede kernels on lists of tensors.

@@ -2,6 +2,7 @@
 
 use super::autograd;
 use super::observed::Observed;
+use super::other_threads::IN_TURN;
 use super::reasoning::reasoning;
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
@@ -40,6 +41,7 @@ impl Subject for Observed<'static> {
                 .into_iter()
                 .chain([longest_gaps(group.input, observed.idle, of_cause)])
                 .collect(),
+            includes: observed.kernels_of_optimizer(),
             ..Evidence::new(observed.severity.priority(), ns)
         })
     }
@@ -57,8 +59,11 @@ impl Subject for Observed<'static> {
             optimizer
         };
         let vendor = group.input.vendor();
+        let meanwhile = observed.other_thread(group.input);
         vec![
             ("time", observed.time(group.input)),
+            either("in_turn", !meanwhile.is_empty(), IN_TURN, ""),
+            ("meanwhile", meanwhile),
             ("first", format!("{}{first}", autograd::advice(group.input))),
             ("experts", experts.to_owned()),
             holds("compiled", observed.is_compiled),
@@ -421,7 +426,8 @@ const CAUSE: Rule<Observed> = Rule {
 const LAUNCH_BOUND: Rule<Observed> = Rule {
     key: "launch_bound",
     title: "Launch-bound: the GPU waits for launches",
-    issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
+    issue: "Kernels finish before the next are launched: the GPU is idle for {time}{meanwhile}.",
+    notes: &["{in_turn}"],
     kernel: "{short?fuse neighboring short kernels|kernels are long enough, the CPU is the bottleneck: fuse neighbors}, so that the same work needs fewer launches.",
     ..CAUSE
 };
@@ -436,7 +442,8 @@ const SYNCHRONIZATION: Rule<Observed> = Rule {
 const CPU_WORK: Rule<Observed> = Rule {
     key: "host_work",
     title: "CPU work between launches",
-    issue: "The CPU does other work for long before it launches again: the GPU is idle for {time}.",
+    issue: "The CPU does other work for long before it launches again: the GPU is idle for {time}{meanwhile}.",
+    notes: &["{in_turn}"],
     kernel: "nothing to gain in a kernel; larger batches leave the CPU more time for each step.",
     words: |group| {
         let no_wait = " Or remove the wait before it (`.item()`, `.cpu()`, printing): a CPU that runs ahead of the GPU has time for this work.";

@@ -77,6 +77,49 @@ fn python_code_of_another_thread_is_named() {
     assert!(!with("threading.py(355): wait").contains("another thread"));
 }
 
+/// A copy of 20 µs to the CPU before 900 µs of work on it, and one of 30 µs back.
+#[test]
+fn copies_around_code_are_its_own() {
+    let serves = |frame: &str| {
+        let trace = first(20..30).launched("Memcpy DtoH (Device -> Pageable)", 12..13, 30..50);
+        let trace = trace.frame(frame, 60..960);
+        let profile = trace
+            .launched("Memcpy HtoD (Pageable -> Device)", 960..965, 970..1_000)
+            .profile();
+        analyzed(&profile).1.remove(0)
+    };
+    let code = serves("sampler.py(20): sample");
+    assert_eq!(code.pattern, "cpu_function");
+    let both = [("high_d2h_memcpy", 20_000), ("high_h2d_memcpy", 30_000)];
+    assert_eq!(code.includes, both);
+    // What is loaded has to be copied anyway.
+    let loading = serves("torch/utils/data/dataloader.py(701): __next__");
+    assert_eq!(
+        (loading.pattern, loading.includes),
+        ("data_loading", vec![])
+    );
+}
+
+/// Kernels every 40 µs for 440 µs, and a thread that runs Python code, or waits, for the first part of it.
+#[test]
+fn python_code_of_another_thread_makes_launches_late() {
+    let with = |other: &str, until: u32| {
+        let trace = late(Timetable::new(), "aten::add", "add_kernel", 11);
+        let trace = trace.thread(9).frame(other, 0..until).profile();
+        main_finding(&trace)
+    };
+    const ENCODE: &str = "writer.py(44): encode";
+    let busy = with(ENCODE, 400);
+    assert_eq!(busy.pattern, "launch_bound");
+    let meanwhile = "; meanwhile another thread of the process runs `encode` in `writer.py:44`.";
+    assert_contains(&busy.issue, &[meanwhile]);
+    reasons(&busy, &["in a process of its own"]);
+    for (other, until) in [(ENCODE, 150), ("threading.py(355): wait", 400)] {
+        let issue = with(other, until).issue;
+        assert_contains_none(&issue, &["another thread"]);
+    }
+}
+
 /// Workers take over all parts of loading. A range is around the functions, of which only those inside belong to it.
 #[test]
 fn the_parts_of_loading_are_one_finding() {
