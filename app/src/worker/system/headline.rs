@@ -1,8 +1,9 @@
-//! The first sentences of the Idle & communication view.
+//! The first sentences of the Idle & communication view: the time in which the GPU does not compute, the most first.
 
 use dormer_core::NoGpu;
 use dormer_core::assess::idle_cause_in_sentence;
 use dormer_core::base::format;
+use dormer_core::base::sort::Arrange;
 use dormer_core::base::value::Value;
 use dormer_core::report::Report;
 
@@ -13,8 +14,20 @@ pub(super) fn without_gpu(report: &Report) -> &'static str {
     report.overview.no_gpu.unwrap_or(NoGpu::Recorded).why()
 }
 
+/// The headline and the sentences below it: on idle time, communication and copies, by how long each keeps the GPU from
+/// computing.
+pub(super) fn sentences(report: &Report) -> (String, Vec<String>) {
+    let idle_ns = report.timelines.whole.map_or(0, |whole| whole.idle_ns);
+    let mut sentences = vec![(idle_ns, idle(report))];
+    sentences.extend(moves(report));
+    // Of equally long ones the first stays first.
+    sentences.arrange_by_largest(|(ns, _)| *ns);
+    let mut sentences = sentences.into_iter().map(|(_, sentence)| sentence);
+    (sentences.next().unwrap_or_default(), sentences.collect())
+}
+
 /// How much the GPU is idle, and why.
-pub(super) fn headline(report: &Report) -> String {
+fn idle(report: &Report) -> String {
     let Some(whole) = report.timelines.whole.filter(|whole| whole.total_ns() > 0) else {
         return without_gpu(report).to_owned();
     };
@@ -60,8 +73,8 @@ fn cause(report: &Report) -> Option<String> {
     })
 }
 
-/// One sentence each on communication and on copies.
-pub(super) fn lead(report: &Report) -> Vec<String> {
+/// One sentence each on communication and on copies, with their exposed time.
+fn moves(report: &Report) -> Vec<(i64, String)> {
     let timelines = &report.timelines;
     let (Some(of_one), Some(outcome)) = (timelines.of_one_gpu(), report.analyses.outcome(MOVES))
     else {
@@ -89,7 +102,8 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
                 }
                 ns => format!("{} of it exposed", format::time_ns(ns)),
             };
-            format!("{takes} {}{on_average}, {exposed}.", format::time_ns(ns))
+            let takes = format!("{takes} {}{on_average}, {exposed}.", format::time_ns(ns));
+            (exposed_ns, takes)
         })
     };
     [

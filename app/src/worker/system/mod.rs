@@ -34,11 +34,12 @@ pub(super) fn system(report: &Report) -> SystemFacts {
             ..SystemFacts::default()
         };
     }
+    let (headline, lead) = headline::sentences(report);
     SystemFacts {
-        headline: headline::headline(report),
+        headline,
         how: None,
         limits: report.overview.limits.clone(),
-        lead: headline::lead(report),
+        lead,
         split: report.overview.split.clone(),
         sections: SECTIONS.iter().map(|kind| kind.section(report)).collect(),
     }
