@@ -148,7 +148,7 @@ fn a_newer_window_without_most_ranks_comes_last() {
     let late = run(9, HOUR_NS, &[0, 1, 2]).remove(2);
     let mut all = run(1, 0, &[0, 1, 2]);
     all.remove(2);
-    let windows = vec![vec![0, 1], vec![2]];
+    let windows = [vec![0, 1], vec![2]];
     let all = all.into_iter().chain([called(late, "late.json")]);
     assert_eq!(excluded_and_windows(all.collect()).1[..1], windows[..1]);
     // With most ranks, the newer one comes first.
