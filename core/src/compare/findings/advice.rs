@@ -36,6 +36,16 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: "{usual_kernel}",
     },
     Advice {
+        when: "it is attention whose arguments do not show how long the contexts are, with the same kernels on the same GPU",
+        applies: |comparison, op| {
+            op.family == Family::Attention
+                && op.judgment.work.is_none()
+                && runs_same(comparison, op)
+        },
+        model: "Its arguments do not show how long the contexts are, and longer ones take longer: compare the requests of both runs first, and record annotations with the numbers of their tokens.",
+        kernel: "Both sides run the same kernel: compare it at one context length.",
+    },
+    Advice {
         when: "both GPUs are the same and run the same kernels on the same arguments, and other operations are as fast as on the reference",
         applies: |comparison, op| runs_same(comparison, op) && others_are_as_fast(comparison, op),
         model: "Other operations take as long as on the reference, so the machine is not at fault: see what runs beside this one, and whether strides, alignment or data of its operands differ.",

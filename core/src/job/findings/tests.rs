@@ -323,44 +323,31 @@ fn hidden_waiting_is_no_part_of_exposed_communication() {
     assert!(find(&job).is_none());
 }
 
-/// 1,000 all-reduces of 32 bytes in a step are too many, 999 are not.
+/// 1,000 all-reduces of 32 bytes in a step are too many, even beside computation; 16 are if they are exposed. Each takes
+/// 10 µs, and all but one are saved.
 #[test]
 fn many_small_messages_in_a_step_are_reported() {
-    let found_with = |n: i64| {
+    let saving_ns = |n: i64, is_exposed: bool| {
         let mut job = TestJob::new(2);
         job.step(1, 0, n * 20_000);
         for at in 0..n {
             let span = (at * 20_000 + 10_000, at * 20_000 + 20_000);
             job.run_sized(all_reduce(8), &[span; 2]);
         }
-        found(job)
-    };
-    assert_eq!(
-        found_with(1_000),
-        [("small_messages".to_owned(), vec![1], None)]
-    );
-    assert_eq!(found_with(999), []);
-}
-
-/// 100 all-reduces of 32 bytes, each exposed for 10 µs.
-#[test]
-fn fewer_small_messages_are_reported_where_they_are_exposed() {
-    let mut job = TestJob::new(2);
-    job.step(1, 0, 2 * MS);
-    for at in 0..100 {
-        let span = (at * 20_000 + 10_000, at * 20_000 + 20_000);
-        job.run_sized(all_reduce(8), &[span; 2]);
-    }
-    let mut job = job.job();
-    for rank in &mut job.ranks {
-        for of in &mut rank.digest.collectives {
-            of.exposed_ns = of.span.length();
+        let mut job = job.job();
+        let digests = job.ranks.iter_mut().map(|rank| &mut rank.digest);
+        for of in digests.flat_map(|digest| &mut digest.collectives) {
+            of.exposed_ns = if is_exposed { of.span.length() } else { 0 };
         }
-    }
-    let cards = cards(&job);
-    let card = cards.iter().find(|card| card.key == "small_messages");
-    // The latency of all but one.
-    assert_eq!(card.unwrap().saving_ns, Some(990_000));
+        let found = cards(&job).into_iter();
+        let mut found = found.filter(|card| card.key == "small_messages");
+        found.next().map(|card| card.saving_ns)
+    };
+    assert_eq!(saving_ns(1_000, false), Some(None));
+    assert_eq!(saving_ns(999, false), None);
+    assert_eq!(saving_ns(100, true), Some(Some(990_000)));
+    assert_eq!(saving_ns(16, true), Some(Some(150_000)));
+    assert_eq!(saving_ns(15, true), None);
 }
 
 #[test]

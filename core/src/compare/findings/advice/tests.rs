@@ -56,6 +56,19 @@ fn advised(args: &str, reference: [&str; 2], target: [&str; 2]) -> [String; 3] {
 }
 
 #[test]
+fn attention_on_contexts_of_unknown_length_may_read_longer_ones() {
+    let attention = [
+        "vllm::unified_attention_with_output",
+        "flash_fwd_splitkv_kernel",
+    ];
+    let [_, model, _] = advised("", attention, attention);
+    assert_contains(&model, "do not show how long the contexts are");
+    let gemm = ["aten::mm", "gemm"];
+    let [_, model, _] = advised(SQUARE, gemm, gemm);
+    assert!(!model.contains("contexts"), "{model}");
+}
+
+#[test]
 fn a_gemm_without_tf32_is_to_use_it_as_the_reference_does() {
     let tf32 = ["aten::mm", "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n"];
     let other_tf32 = ["aten::mm", "ampere_tf32_s1688gemm"];
