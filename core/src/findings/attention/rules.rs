@@ -110,24 +110,17 @@ pub(super) const RULES: &[Rule<Observed>] = &[
             // Candidates are never anomalies.
             observed.is_decode && super::gate(input).is_slow(observed.row)
         },
-        title: "{few?Decode attention on {workgroups} of {units} compute units|Decode attention at a low % of the memory bandwidth}{backward}",
+        title: "Decode attention at a low % of the memory bandwidth{backward}",
         issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
-        model: "{few?take a kernel that splits the keys over the GPU (`flash_attn_with_kvcache`, FlashInfer, the paged attention of serving engines); |}decode more requests at once, {or_cache?|or }generate several tokens a step (speculative decoding){or_cache}.",
+        model: "decode more requests at once, {or_cache?|or }generate several tokens a step (speculative decoding){or_cache}.",
         kernel: "{split?the keys are split over the GPU already: try other numbers of splits, and|the keys should be split over the whole GPU (split-KV, Flash-Decoding);} compare its bandwidth with the best element-wise operation of this trace.",
         words: |group| {
             let cache = narrower_cache(group.input, &group.rows);
             let or_cache = cache.map(|bits| format!(", or keep the KV cache in {bits}"));
             let mut kernels = group.first().kernels.iter();
-            let splits = kernels.any(|name| splits_keys(name));
-            let few = group.first().workgroups();
-            let few = few.filter(|(n, units)| !splits && n * 2 <= u64::from(*units));
-            let (workgroups, units) = few.unwrap_or_default();
             vec![
                 ("or_cache", or_cache.unwrap_or_default()),
-                holds("split", splits),
-                holds("few", few.is_some()),
-                ("workgroups", format::count(workgroups)),
-                ("units", format::count(u64::from(units))),
+                holds("split", kernels.any(|name| splits_keys(name))),
             ]
         },
         saves: Saves::Each(|_, observed| {

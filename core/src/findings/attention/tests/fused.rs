@@ -222,17 +222,6 @@ fn split_keys_are_not_advised() {
     }
 }
 
-/// One query for each of 32 heads: as many workgroups, unless the kernel splits the keys.
-#[test]
-fn decoding_one_long_sequence_needs_split_keys() {
-    let kernel = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false, cutlass::bfloat16_t>>";
-    let one = args("1x32x1x128, 1x8x65536x128*2");
-    let outcome = call(FLASH, &one, kernel, 1_000).outcome_on("H100", "sdpa_fwd");
-    let finding = only(&outcome, "decode");
-    assert_eq!(finding.title, "Decode attention on 32 of 132 compute units");
-    assert_contains(&finding.model, &["splits the keys over the GPU"]);
-}
-
 /// FlashAttention-2 uses the matrix instructions of the generation before Hopper.
 #[test]
 fn the_flash_kernel_of_the_generation_before_is_named() {
