@@ -310,14 +310,14 @@ mod tests {
     #[test]
     fn names_take_what_is_left_and_a_given_width_stays() {
         let mut choice = ColumnChoice::default();
-        check(&choice, 900.0, &[528.0, 132.0, 90.0, 150.0]);
+        check(&choice, 900.0, &[516.0, 144.0, 90.0, 150.0]);
         choice.set_px("time", Some(200.4));
-        check(&choice, 900.0, &[418.0, 132.0, 200.0, 150.0]);
+        check(&choice, 900.0, &[406.0, 144.0, 200.0, 150.0]);
         // Wider than the window: it scrolls.
         choice.set_px("name", Some(900.0));
-        check(&choice, 900.0, &[900.0, 132.0, 200.0, 150.0]);
+        check(&choice, 900.0, &[900.0, 144.0, 200.0, 150.0]);
         choice.set_px("name", Some(1.0));
-        check(&choice, 900.0, &[LEAST_PX, 132.0, 200.0, 150.0]);
+        check(&choice, 900.0, &[LEAST_PX, 144.0, 200.0, 150.0]);
         choice.set_px("name", None);
         choice.set_px("time", None);
         assert_eq!(choice, ColumnChoice::default());
