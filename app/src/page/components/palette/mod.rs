@@ -126,8 +126,12 @@ pub fn palette() -> impl IntoView {
     });
     let option = move |(position, entry): (usize, Entry)| {
         let dot = (!entry.token.is_empty()).then(|| dot(""));
-        let is_code = dot.is_some();
+        let is_code = matches!(entry.kind, "Operation" | "Kernel" | "Module");
         let title = is_code.then(|| entry.text.clone());
+        let text = match is_code {
+            true => cut_name(entry.text).into_any(),
+            false => view! { <span class="cut whole">{entry.text}</span> }.into_any(),
+        };
         view! {
             <li
                 id=option_id(position)
@@ -136,7 +140,7 @@ pub fn palette() -> impl IntoView {
                 aria-selected=move || (cursor.get() == position).to_string()
                 on:click=move |_| palette.choose(dialog, position)
             >
-                <span class="what" class:mono=is_code title=title>{dot}{cut_name(entry.text)}</span>
+                <span class="what" class:mono=is_code title=title>{dot}{text}</span>
                 <span class="soft">{entry.note}</span>
                 <span class="kind-of">{entry.kind}</span>
             </li>
