@@ -73,7 +73,7 @@ impl CanvasState {
 
     /// The class of a tooltip at a position: to the left of it and above it, where there is more room.
     pub fn hint_class(self, x: f64, y: f64) -> &'static str {
-        const FAR: f64 = 0.6;
+        const FAR: f64 = 0.5;
         let (width, height) = self.size.get_untracked();
         match (x > FAR * width, y > FAR * height) {
             (false, false) => "hint-card",
