@@ -2,7 +2,6 @@
 //! that differ in operations of many kinds.
 
 use super::finding::Finding;
-use super::rank::Within;
 use crate::base::format;
 use crate::findings::AnalysisKind;
 
@@ -22,21 +21,16 @@ type Found = (&'static AnalysisKind, Finding);
 
 /// A finding that became part of another one.
 pub(super) struct Joined {
-    analysis: &'static AnalysisKind,
-    title: String,
+    pub(super) analysis: &'static AnalysisKind,
+    pub(super) title: String,
     /// The pattern and the title of the other one.
     to: (&'static str, String),
 }
 
 impl Joined {
-    /// What goes with a finding of this number, if it is the other one.
-    pub(super) fn within(&self, finding: &Finding, number: usize) -> Option<Within> {
-        let is_it = (finding.pattern, &finding.title) == (self.to.0, &self.to.1);
-        is_it.then(|| Within {
-            analysis: self.analysis,
-            title: self.title.clone(),
-            number,
-        })
+    /// Whether it became part of this finding.
+    pub(super) fn is_within(&self, finding: &Finding) -> bool {
+        (finding.pattern, &finding.title) == (self.to.0, &self.to.1)
     }
 }
 

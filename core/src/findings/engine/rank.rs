@@ -80,8 +80,12 @@ pub(crate) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         within.splice(0..0, merged.into_iter().map(goes_with));
     }
     for one in &ranked {
-        let parts = joined.iter();
-        within.extend(parts.filter_map(|part| part.within(&one.finding, one.number)));
+        let parts = joined.iter().filter(|part| part.is_within(&one.finding));
+        within.extend(parts.map(|part| Within {
+            analysis: part.analysis,
+            title: part.title.clone(),
+            number: one.number,
+        }));
     }
     if !joined.is_empty() {
         within.arrange_by_key(|one| one.number);
