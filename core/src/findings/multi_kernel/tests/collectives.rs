@@ -66,7 +66,7 @@ fn an_all_reduce_of_its_own_kernel_has_its_size_from_the_operator() {
         .profile();
     #[rustfmt::skip]
     let expected = [
-        "all-reduce", "8", "BFloat16", "16.8 MB", "1", "80.0 µs", "80.0 µs", "80.0 µs", "0 µs", "–", "210 GB/s", "367 GB/s", "367 GB/s",
+        "all-reduce", "8", "bf16", "16.8 MB", "1", "80.0 µs", "80.0 µs", "80.0 µs", "0 µs", "–", "210 GB/s", "367 GB/s", "367 GB/s",
     ];
     assert_eq!(first(&profile), expected);
 }
