@@ -20,28 +20,34 @@ pub(super) fn code(profile: &Profile, time: Interval, own: EventId) -> Option<(S
     launching.dedup();
     let frames = events.in_category(Category::PythonFunction);
     let others = frames.filter_map(|event| {
-        let span = time.overlap(events.span(event))?;
-        let on = events.track(event);
+        let (on, span) = (events.track(event), events.span(event));
         let is_other = on != track
+            && time.overlap(span).is_some()
             && launching.binary_search(&on).is_err()
             && process(trace, event) == own_process;
-        is_other.then(|| ((events.track(event), events.name(event)), span))
+        is_other.then_some(((on, events.name(event)), span))
     });
     let by_name: Vec<((TrackId, StringId), Vec<Interval>)> = grouped(others, Vec::push);
     let most = by_name.into_iter().filter_map(|((track, name), spans)| {
-        let ns = length(&union(spans));
-        (ns > time.length() / 2).then_some((track, ns, name))
+        let longest_ns = spans.iter().map(|span| span.length()).max()?;
+        let inside = spans.iter().filter_map(|span| time.overlap(*span));
+        let ns = length(&union(inside.collect()));
+        (ns > time.length() / 2).then_some((track, ns, longest_ns, name))
     });
-    let mut most = most.arranged();
-    // Of the frames that run for most of it on a thread, the one that runs for the least time is the deepest.
-    most.dedup_by_key(|(track, ..)| *track);
-    most.into_iter().find_map(|(_, ns, name)| {
+    let most = most.arranged();
+    let frame = |name: StringId| {
         let name = trace.strings.get(name);
         let is_waiting = CpuActivity::of_name(name) == Some(CpuActivity::Waiting);
-        let frame = Frame::of(name).filter(|_| !is_waiting)?;
-        let (function, file, line) = (frame.function, frame.file(), frame.line);
-        Some((format!("`{function}` in `{file}:{line}`"), ns))
-    })
+        Frame::of(name).filter(|_| !is_waiting)
+    };
+    // Of the frames that run for most of it on a thread, the one that runs for the least time is the deepest. A thread
+    // in which one of them waits, or is a call into a library, may leave the others their turn.
+    let threads = most.chunk_by(|a, b| a.0 == b.0);
+    let mut busy = threads.filter(|calls| calls.iter().all(|call| frame(call.3).is_some()));
+    let &(_, ns, _, name) = busy.next()?.first()?;
+    let code = frame(name).filter(|frame| frame.file() != "threading.py")?;
+    let (function, file, line) = (code.function, code.file(), code.line);
+    Some((format!("`{function}` in `{file}:{line}`"), ns))
 }
 
 /// A sentence about such code in a gap.
