@@ -3,6 +3,7 @@
 
 use super::finding::Finding;
 use crate::base::format;
+use crate::base::interval::sum;
 use crate::findings::AnalysisKind;
 
 /// Calls that differ in operations of so many kinds have a cause outside of them.
@@ -84,12 +85,12 @@ fn is_backward(part: &Finding, whole: &Finding) -> bool {
 /// Says what the parts save, at the end of the sentence about the whole.
 fn say_time(outer: &mut Finding, parts: &[Found]) {
     let impacts = parts.iter().filter_map(|(_, part)| part.impact);
-    let saved_ns = impacts.map(|impact| impact.high_ns).sum::<i64>();
+    let saved_ns = sum(impacts.map(|impact| impact.high_ns));
     if saved_ns < outer.time_ns / LEAST_SAID {
         return;
     }
     let is_copy = |(_, part): &Found| part.pattern.ends_with("_memcpy");
-    let all_ns = parts.iter().map(|(_, part)| part.time_ns).sum::<i64>();
+    let all_ns = sum(parts.iter().map(|(_, part)| part.time_ns));
     let (what, ns) = match parts {
         [(_, one)] if is_backward(one, outer) => ("the backward pass adds", all_ns),
         [(_, first), ..] if first.pattern == DIFFER => {

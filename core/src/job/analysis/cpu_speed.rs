@@ -1,6 +1,5 @@
 //! How much longer the CPU of a rank takes for the same operators than those of other ranks.
 
-use crate::base::interval::percent_or_zero;
 use crate::base::map::Map;
 use crate::base::stats::median;
 use crate::job::Job;
@@ -16,7 +15,7 @@ const NEARLY_ALL_PERCENT: f64 = 90.0;
 
 /// An operator that a rank calls.
 struct Calls {
-    count: u64,
+    count: f64,
     /// The mean time of a call on the rank, and the median of that on other ranks.
     own_ns: f64,
     others_ns: f64,
@@ -27,15 +26,14 @@ pub(crate) fn slower_cpu(job: &Job, rank: usize) -> Option<f64> {
     let calls = shared_calls(job, rank);
     let slower = calls.iter().filter(|of| of.own_ns >= of.others_ns * SLOWER);
     let slower: Vec<&Calls> = slower.collect();
-    let count = |calls: &mut dyn Iterator<Item = &Calls>| calls.map(|of| of.count as i64).sum();
-    let all = count(&mut calls.iter());
-    let percent = percent_or_zero(count(&mut slower.iter().copied()), all);
-    if slower.len() < LEAST_OPERATORS || percent < NEARLY_ALL_PERCENT {
+    let n_calls: f64 = calls.iter().map(|of| of.count).sum();
+    let total = |of_call: fn(&Calls) -> f64| -> f64 {
+        slower.iter().map(|of| of.count * of_call(of)).sum()
+    };
+    let is_nearly_all = total(|_| 1.0) * 100.0 >= n_calls * NEARLY_ALL_PERCENT;
+    if slower.len() < LEAST_OPERATORS || !is_nearly_all {
         return None;
     }
-    let total = |of_call: fn(&Calls) -> f64| -> f64 {
-        slower.iter().map(|of| of.count as f64 * of_call(of)).sum()
-    };
     Some(total(|of| of.own_ns) / total(|of| of.others_ns))
 }
 
@@ -58,7 +56,7 @@ fn shared_calls(job: &Job, rank: usize) -> Vec<Calls> {
     let shared = own.into_iter().filter_map(|(op, count, own_ns)| {
         let others_ns = median(of_others.get(op)?.clone());
         (others_ns > 0.0).then_some(Calls {
-            count,
+            count: count as f64,
             own_ns,
             others_ns,
         })

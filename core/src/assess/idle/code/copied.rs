@@ -1,6 +1,6 @@
 //! Copies directly before and after a gap: they bring data of the GPU to the code that runs in it, and its results back.
 
-use crate::base::interval::Interval;
+use crate::base::interval::{Interval, sum};
 use crate::base::sort::{Arrange, first_not};
 use crate::profile::Profile;
 use crate::profile::gpu::copies::{Direction, direction};
@@ -65,8 +65,8 @@ impl CopiesAround {
         let after = after.take_while(|work| is(work, Direction::HostToDevice));
         let n_after = after.clone().count();
         let copied = Copied {
-            to_cpu_ns: before.map(length).sum(),
-            to_gpu_ns: after.map(length).sum(),
+            to_cpu_ns: sum(before.map(length)),
+            to_gpu_ns: sum(after.map(length)),
         };
         self.first_free = end + n_after;
         copied
