@@ -384,13 +384,16 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
     });
 }
 
-/// Frames inside of each other, down to below the window.
+/// Frames inside of each other, down to below the window. The call before them keeps them from being folded as common to
+/// all calls.
 fn nested_frames() -> String {
-    let frames = (0_u32..60).fold(Timetable::new(), |trace, depth| {
+    let before = Timetable::new().op("aten::add", 0..5);
+    let frames = (0_u32..60).fold(before, |trace, depth| {
         let name = format!("model.py({depth}): a_function_with_a_rather_long_name_{depth}");
-        trace.frame(&name, depth..1000 - depth)
+        trace.frame(&name, 10 + depth..1000 - depth)
     });
-    frames.work("aten::mm", "gemm", 400..900).json()
+    let frames = frames.op("aten::mm", 400..420);
+    frames.launched("gemm", 405..410, 420..900).json()
 }
 
 #[test]
@@ -400,13 +403,16 @@ fn a_tooltip_is_where_there_is_room_for_it() {
         page.go("#/timeline").await;
         page.find("#lanes .lane").await;
         for (from_left, class) in [(0.3, "hint-card above"), (0.8, "hint-card left above")] {
-            page.act(&format!(
-                "const lanes = $('#lanes'), box = lanes.getBoundingClientRect();
-                 lanes.dispatchEvent(new PointerEvent('pointermove', {{
-                   bubbles: true, pointerId: 1, clientX: box.left + {from_left} * box.width, clientY: box.bottom - 12 }}))"
-            ))
-            .await;
-            page.wait_value("$('.hint-card')?.className", class).await;
+            // Calls are hovered once they have arrived.
+            let hover = format!(
+                "(() => {{
+                   const lanes = $('#lanes'), box = lanes.getBoundingClientRect();
+                   lanes.dispatchEvent(new PointerEvent('pointermove', {{
+                     bubbles: true, pointerId: 1, clientX: box.left + {from_left} * box.width, clientY: box.bottom - 12 }}));
+                   return $('.hint-card')?.className;
+                 }})()"
+            );
+            page.wait_value(&hover, class).await;
             page.wait_for(
                 "(() => {
                    const card = $('.hint-card').getBoundingClientRect(), lanes = $('.lanes').getBoundingClientRect();

@@ -331,14 +331,10 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_an_operation_are_found_wherever_they_are() {
-        // An operation without a known launch comes after all parts.
-        let timetable = alternating_attention().kernel(99, "my_kernel", 2000..2005);
+    fn the_parts_of_an_operation_are_found_by_its_key() {
+        let timetable = alternating_attention();
         let analysis = Analysis::new(timetable.profile(), &Choice::default());
         let table = analysis.table(OPERATIONS).unwrap();
-        let operations = table.profile().unwrap().operations();
-        assert!(operations.last().is_some_and(|last| !last.is_part));
-
         let parts = table.parts(0);
         let calls = parts
             .iter()

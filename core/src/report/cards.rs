@@ -99,7 +99,7 @@ impl Savings {
             true => impact.high_ns,
             false => impact.low_ns,
         };
-        let share = |ns: i64| percent_of(ns, report.overview.total_ns?);
+        let share = |ns: i64| percent_of(ns, report.run_ns()?);
         let ends = share(impact.low_ns).zip(share(impact.high_ns));
         let of_run = ends.zip(share(low_ns)).map(|(percent, low)| SavingsOfRun {
             share: format::range(&format::percent(low), &format::percent(percent.1)),

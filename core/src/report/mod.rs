@@ -35,7 +35,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::assess::evaluation;
 use crate::base::parallel::{RunAll, in_turn};
-use crate::findings::{Analyses, Input};
+use crate::findings::{Analyses, Input, Status};
 use crate::profile::Profile;
 use crate::profile::gpu::timeline::GpuTimeline;
 use crate::profile::operations::Operation;
@@ -116,6 +116,16 @@ impl Report {
         kinds
             .filter_map(|(kind, made)| made.get_or_init(|| kind.make(&input)).as_ref())
             .collect()
+    }
+
+    /// The time that savings are relative to: from the first to the last GPU activity or, in a run on the CPU alone, that
+    /// of the thread that computes. `None` if nothing was recorded.
+    pub fn run_ns(&self) -> Option<i64> {
+        let on_cpu = || {
+            let outcome = self.analyses.outcome("cpu_time")?;
+            (outcome.status == Status::Done).then_some(outcome.time_ns)
+        };
+        self.overview.total_ns.or_else(on_cpu)
     }
 
     /// Makes one sheet that is not made yet; `false` when there is none. All of them can take a second: whoever has to

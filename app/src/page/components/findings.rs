@@ -45,10 +45,11 @@ pub fn findings(read: impl Fn() -> ShownFindings + Send + Sync + 'static) -> imp
 }
 
 fn above(shown: &ShownFindings) -> impl IntoView + use<> {
-    let has_gpu = shown.has_gpu;
+    // A run on the CPU alone has no roofline of a GPU.
+    let may_choose = shown.no_gpu.is_none() && !shown.has_gpu;
     let nothing = shown.found.asides.nothing.clone();
-    let nothing = nothing.map(|nothing| no_findings(nothing, has_gpu, shown.no_gpu));
-    let blind = (nothing.is_none() && !has_gpu).then(|| {
+    let nothing = nothing.map(|nothing| no_findings(nothing, may_choose, shown.no_gpu));
+    let blind = (nothing.is_none() && may_choose).then(|| {
         view! {
             <p class="blind" data-testid="no-gpu">
                 "Choose a GPU to see each operation as % of roofline."
@@ -113,8 +114,8 @@ pub fn folding_card(
 }
 
 /// Why there are no findings, and how to get some.
-fn no_findings(nothing: String, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
-    let choose = (no_gpu.is_none() && !has_gpu).then(choose_gpu);
+fn no_findings(nothing: String, may_choose: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
+    let choose = may_choose.then(choose_gpu);
     view! {
         <div class="card empty" data-testid="nothing-found">
             <p>{prose(nothing)}</p>

@@ -116,7 +116,7 @@ pub(super) fn wrong_sums(source: &Input) -> Option<Vec<String>> {
         let [sum, all] = [categories_ns, computing_ns].map(format::time_ns);
         defects.push(format!("categories take {sum}, all that computes {all}"));
     }
-    let total_ns = source.report.overview.total_ns.unwrap_or(0);
+    let total_ns = source.report.run_ns().unwrap_or(0);
     for one in ranked(source) {
         // Waiting and copying are not computation, but part of the run.
         let most_ns = match one.analysis.tier {
@@ -167,7 +167,7 @@ pub(super) fn wrong_order(source: &Input) -> Vec<String> {
 pub(super) fn wrong_savings(source: &Input) -> Vec<String> {
     let mut defects = Vec::new();
     let report = source.report;
-    let total_ns = report.overview.total_ns.unwrap_or(0);
+    let total_ns = report.run_ns().unwrap_or(0);
     for one in ranked(source) {
         let (number, finding) = (one.number, &one.finding);
         if let Some(impact) = &finding.impact {
