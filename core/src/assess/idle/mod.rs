@@ -157,6 +157,17 @@ pub(crate) struct Idle {
     pub(crate) has_pageable: bool,
 }
 
+/// The severity of a share of the run in which the CPU keeps work from being done.
+pub(crate) fn severity_of(thresholds: &Thresholds, percent: f64) -> Severity {
+    let severities = [
+        thresholds.idle_critical_percent,
+        thresholds.idle_high_percent,
+        thresholds.idle_medium_percent,
+        thresholds.idle_low_percent,
+    ];
+    Severity::above(percent, severities)
+}
+
 /// The thresholds that causes depend on; the others only rate what was found.
 fn decisive(thresholds: &Thresholds) -> [u64; 4] {
     let decisive = [
@@ -346,14 +357,7 @@ impl Idle {
     }
 
     pub(crate) fn severity_of(&self, percent: f64) -> Severity {
-        let lines = &self.thresholds;
-        let severities = [
-            lines.idle_critical_percent,
-            lines.idle_high_percent,
-            lines.idle_medium_percent,
-            lines.idle_low_percent,
-        ];
-        Severity::above(percent, severities)
+        severity_of(&self.thresholds, percent)
     }
 
     pub(crate) fn severity(&self) -> Severity {

@@ -1,8 +1,8 @@
 //! The parts of the time that deserve a finding, and what findings say about them.
 
 use super::split::{Part, PartTime, Split};
-use crate::assess::Severity;
 use crate::assess::idle::code::{Code, Place, short_name};
+use crate::assess::idle::severity_of;
 use crate::findings::prelude::*;
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::Profile;
@@ -199,18 +199,12 @@ impl Subject for Observed<'static> {
 
     fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
         let observed = group.first();
-        let lines = &group.input.options.thresholds;
-        let lines = [
-            lines.idle_critical_percent,
-            lines.idle_high_percent,
-            lines.idle_medium_percent,
-            lines.idle_low_percent,
-        ];
         let percent = observed.split.percent(observed.ns());
+        let severity = severity_of(&group.input.options.thresholds, percent);
         Some(Evidence {
             events: observed.event().into_iter().collect(),
             impact: matches!(rule.saves, Saves::Evidence).then(|| observed.impact()),
-            ..Evidence::new(Severity::above(percent, lines).priority(), observed.ns())
+            ..Evidence::new(severity.priority(), observed.ns())
         })
     }
 

@@ -27,10 +27,8 @@ pub(super) fn split(input: &Input) -> Option<Split> {
         return None;
     }
     let tree = profile.full_tree();
-    let mut threads = tree.tracks().iter();
-    let busiest = threads
-        .by_ref()
-        .max_by_key(|thread| operators_ns(profile, thread))?;
+    let threads = tree.tracks().iter();
+    let busiest = threads.max_by_key(|thread| operators_ns(profile, thread))?;
     let mut walk = Walk::new(profile, tree, busiest.track);
     walk.run(busiest);
     walk.finish()
@@ -263,7 +261,7 @@ impl<'a> Walk<'a> {
         if inner.is_double && !outer.is_double {
             self.split.double.add_call(event, span.length());
         }
-        let is_outermost = outer.part != Part::Operators && self.in_ranges(span) == 0;
+        let is_outermost = outer.part != Part::Operators && !self.is_in_range(span);
         if let Some(function) = outer.function.filter(|_| is_outermost) {
             let part = Part::Function(trace.events.name(function));
             let time = self.split.parts.entry(part).or_default();
@@ -271,9 +269,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn in_ranges(&self, span: Interval) -> i64 {
-        let within = self.ranges.iter().map(|(_, spans)| spans.within(span));
-        within.max().unwrap_or(0)
+    fn is_in_range(&self, span: Interval) -> bool {
+        let mut ranges = self.ranges.iter();
+        ranges.any(|(_, spans)| spans.within(span) > 0)
     }
 
     fn spend(&mut self, around: Around, until_ns: i64) {

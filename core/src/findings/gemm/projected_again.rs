@@ -145,7 +145,8 @@ fn before(calls: &[Call], keys: u64) -> Vec<(usize, i64)> {
                     n += 1;
                     n_projected += u64::from(!since.is_empty());
                     for (at, ns) in &since {
-                        *times.entry(*at).or_default() += ns;
+                        let time = times.entry(*at).or_default();
+                        *time = time.saturating_add(*ns);
                     }
                 }
                 since.clear();
